@@ -1,0 +1,88 @@
+/**
+ * The durable truth of calls. One interface, two engines (SQLite in a worker thread, PostgreSQL), the same
+ * queries.
+ *
+ * @module
+ */
+
+export type CallEndReason =
+  | 'caller_hangup'
+  | 'agent_hangup'
+  | 'connection_lost'
+  | 'abandoned'
+  | 'no_media'
+  | 'silence'
+  | 'max_duration'
+  | 'model_failed'
+  | 'backpressure'
+  | 'protocol_error'
+  | 'shutdown'
+  | 'refused'
+  | 'crashed';
+
+export interface CallRow {
+  /** 128-bit random id, ours. */
+  readonly id: string;
+  /** `channel:chatId` */
+  readonly sessionKey: string;
+  readonly carrier: string;
+  readonly provider: string;
+  readonly identityStrength: 'none' | 'claimed' | 'attested' | 'authenticated';
+  /** Epoch ms. */
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly endReason: CallEndReason | null;
+}
+
+export interface ToolOutcome {
+  readonly callId: string;
+  readonly name: string;
+  /** JSON text of the arguments. */
+  readonly args: string;
+  readonly output: string;
+  readonly isError: boolean;
+}
+
+/** A row is written when the caller's turn is committed, before its transcript is known. Turn 0 is the call's start. */
+export interface TurnRow {
+  readonly callId: string;
+  readonly turn: number;
+  readonly sessionKey: string;
+  readonly startedAt: number;
+  /** What the caller said, once known. */
+  readonly userText: string | null;
+  /** What the caller heard of the answer, once it is final. */
+  readonly assistantText: string | null;
+  readonly tools: readonly ToolOutcome[];
+  /** Set once the turn is complete and will not change any more. */
+  readonly finalAt: number | null;
+}
+
+export interface TurnOutcome {
+  readonly userText?: string | null;
+  readonly assistantText?: string | null;
+  /** Appended to what is there; a call id that is there already is not written twice. */
+  readonly tools?: readonly ToolOutcome[];
+  readonly finalAt?: number;
+}
+
+export interface Store {
+  /** @throws VoiceError `STORE_CONFLICT` when the id is taken, `STORE_UNAVAILABLE` */
+  beginCall(call: Omit<CallRow, 'endedAt' | 'endReason'>): Promise<void>;
+  /** The first end wins; a later one does nothing. Resolves to whether this one did. */
+  endCall(id: string, endedAt: number, reason: CallEndReason): Promise<boolean>;
+  getCall(id: string): Promise<CallRow | null>;
+  /** Newest first. */
+  listCalls(options?: { limit?: number; live?: boolean }): Promise<CallRow[]>;
+  /** Marks calls that were live when the process died as `crashed`; resolves to how many. */
+  closeStaleCalls(now: number): Promise<number>;
+  /** Idempotent: the same turn twice is one row. */
+  openTurn(turn: { callId: string; turn: number; sessionKey: string; startedAt: number }): Promise<void>;
+  /** One transaction: outcome, tools, later also reply intents and outbox rows. */
+  commitTurn(callId: string, turn: number, outcome: TurnOutcome): Promise<void>;
+  /** Turns of one session, oldest first; the last `limit` of them. */
+  listTurns(sessionKey: string, limit: number): Promise<TurnRow[]>;
+  /** Whether the store answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
