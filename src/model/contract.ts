@@ -94,6 +94,11 @@ export interface ResponseRequest {
   readonly requestId: string;
   /** For this response only. */
   readonly instructions?: string;
+  /**
+   * The words to speak in this response, e.g. the greeting. A generative model is asked to say exactly this and may
+   * still paraphrase (what must be word for word goes through `speakVerbatim`); the offline model says it as it is.
+   */
+  readonly say?: string;
 }
 
 export interface RealtimeModel extends Emitter<RealtimeModelEvents> {
