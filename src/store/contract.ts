@@ -58,6 +58,11 @@ export interface TurnRow {
   readonly finalAt: number | null;
 }
 
+export interface TurnKey {
+  readonly callId: string;
+  readonly turn: number;
+}
+
 export interface TurnOutcome {
   readonly userText?: string | null;
   readonly assistantText?: string | null;
@@ -74,14 +79,26 @@ export interface Store {
   getCall(id: string): Promise<CallRow | null>;
   /** Newest first. */
   listCalls(options?: { limit?: number; live?: boolean }): Promise<CallRow[]>;
-  /** Marks calls that were live when the process died as `crashed`; resolves to how many. */
+  /**
+   * Marks this node's calls that were live when the process died as `crashed` and makes what is left open of
+   * their turns final; resolves to how many calls. Only at start, before a call is taken.
+   */
   closeStaleCalls(now: number): Promise<number>;
   /** Idempotent: the same turn twice is one row. */
   openTurn(turn: { callId: string; turn: number; sessionKey: string; startedAt: number }): Promise<void>;
-  /** One transaction: outcome, tools, later also reply intents and outbox rows. */
+  /**
+   * One transaction: outcome, tools, later also reply intents and outbox rows. A final turn takes the same
+   * commit again (a retry) and nothing else.
+   *
+   * @throws VoiceError `STORE_CONFLICT` when the turn was never opened, or is final and this would change it
+   */
   commitTurn(callId: string, turn: number, outcome: TurnOutcome): Promise<void>;
   /** Turns of one session, oldest first; the last `limit` of them. */
   listTurns(sessionKey: string, limit: number): Promise<TurnRow[]>;
+  /** Final turns that the session files do not hold yet, oldest first; at most `limit`. */
+  listUnprojectedTurns(limit: number): Promise<TurnRow[]>;
+  /** Records that the session files hold these turns; idempotent. */
+  markProjected(turns: readonly TurnKey[]): Promise<void>;
   /** Whether the store answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
