@@ -20,6 +20,8 @@ const serverSchema = z
     publicUrl: z.url({ protocol: /^https?$/ }).optional(),
     /** How long running calls may go on after SIGTERM, in seconds. */
     drainTimeoutS: z.number().min(0).max(3600).default(30),
+    /** Port for Prometheus' `/metrics`, always on 127.0.0.1; 0 takes a free one, left out there are none. */
+    metricsPort: z.int().min(0).max(65535).optional(),
   })
   .prefault({});
 
@@ -85,7 +87,10 @@ const interruptionSchema = z
 const twilioSchema = z.strictObject({
   /** Auth token that signs Twilio's webhooks; `TWILIO_AUTH_TOKEN` when left out. */
   authToken: z.string().min(1).optional(),
+  /** When given, calls of any other account are refused. */
   accountSid: z.string().min(1).optional(),
+  /** Shared keys for signed webhooks, id → secret; only where Twilio was told to sign with one. */
+  sharedKeys: z.record(z.string().min(1), z.string().min(1)).default({}),
   /** Accept unsigned webhooks. Refused when `server.publicUrl` is set or the host is not loopback. */
   unsafeSkipSignature: z.boolean().default(false),
 });

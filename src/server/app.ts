@@ -1,0 +1,113 @@
+/**
+ * The HTTP routes.
+ *
+ * @module
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { type Context, Hono } from 'hono';
+import type { Clock } from '../clock.ts';
+import { VoiceError } from '../errors.ts';
+import type { Logger } from '../observe/index.ts';
+import { errorAnswer } from './errors.ts';
+import type { ReadyChecks } from './health.ts';
+import type { ServerMetrics } from './metrics.ts';
+import type { PublicAddress } from './public-address.ts';
+import type { StreamTokens } from './stream-tokens.ts';
+import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
+import type { MediaSockets } from './twilio/media.ts';
+import type { TwilioSettings } from './twilio/settings.ts';
+import { onStatus } from './twilio/status.ts';
+import type { VoiceWebhook } from './twilio/voice.ts';
+
+export interface AppParts {
+  readonly address: PublicAddress;
+  readonly twilio: TwilioSettings;
+  readonly voice: VoiceWebhook;
+  readonly media: MediaSockets;
+  readonly tokens: StreamTokens;
+  readonly ready: ReadyChecks;
+  readonly metrics: ServerMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly isDraining: () => boolean;
+}
+
+/** What `@hono/node-server` hands on with a request. */
+type Env = { Bindings: { incoming: IncomingMessage } };
+
+/** Routes by the name under which they are counted. */
+const ROUTE_NAMES: Readonly<Record<string, string>> = {
+  '/twilio/voice': 'twilio_voice',
+  '/twilio/status': 'twilio_status',
+  '/healthz': 'healthz',
+  '/readyz': 'readyz',
+};
+
+export function createApp(parts: AppParts): Hono<Env> {
+  const { address, logger, metrics } = parts;
+  const app = new Hono<Env>({
+    getPath: (request) => pathOf(address.strip(new URL(request.url).pathname)),
+  });
+
+  app.use(async (c, next) => {
+    await next();
+    c.header('cache-control', 'no-store');
+    metrics.countRequest(ROUTE_NAMES[c.req.path] ?? 'other', c.res.status);
+  });
+
+  app.on(['GET', 'POST'], '/twilio/voice', async (c) => {
+    const { params } = await verified(c, parts);
+    return xml(c, await parts.voice.answer(params, address.base));
+  });
+
+  app.post('/twilio/status', async (c) => {
+    const { params } = await verified(c, parts);
+    onStatus(params, parts);
+    return c.body(null, 204);
+  });
+
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+
+  app.get('/readyz', async (c) => {
+    const { ready, draining, checks } = await parts.ready.run(parts.isDraining());
+    return c.json({ status: ready ? 'ready' : 'not_ready', draining, checks }, ready ? 200 : 503);
+  });
+
+  app.notFound((c) => problem(c, new VoiceError('ROUTE_NOT_FOUND', 'There is nothing at this address.')));
+  app.onError((error, c) => problem(c, error));
+
+  function problem(c: Context, error: unknown): Response {
+    const { status, code, body } = errorAnswer(error);
+    const route = ROUTE_NAMES[c.req.path] ?? 'other';
+    if (code === 'INTERNAL') logger.error({ err: error, route }, 'request failed');
+    else if (code !== 'ROUTE_NOT_FOUND') logger.warn({ code, route }, 'request refused');
+    // After a body that was not read to its end the connection can't be used again.
+    return new Response(body, {
+      status,
+      headers: { 'content-type': 'application/json; charset=utf-8', connection: 'close' },
+    });
+  }
+
+  return app;
+}
+
+async function verified(c: Context<Env>, parts: AppParts): Promise<VerifiedWebhook> {
+  const { address, twilio, clock, metrics, logger } = parts;
+  const target = address.strip(c.env.incoming.url ?? '/');
+  const webhook = await verifyWebhook(c.req.raw, target, twilio, address.base, clock);
+  if (webhook.unsigned.length > 0) {
+    metrics.countUnsignedFields();
+    logger.warn({ fields: webhook.unsigned }, 'webhook fields that Twilio did not sign were dropped');
+  }
+  return webhook;
+}
+
+function xml(c: Context, text: string): Response {
+  return c.body(text, 200, { 'content-type': 'text/xml; charset=utf-8' });
+}
+
+/** A trailing slash is the same route. */
+function pathOf(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}

@@ -1,0 +1,5 @@
+export type { CallDesk, CallerInfo } from './desk.ts';
+export type { ReadyCheck } from './health.ts';
+export * from './limits.ts';
+export type { ListeningAddress } from './listen.ts';
+export * from './voice-server.ts';

@@ -1,0 +1,73 @@
+/**
+ * WebSocket upgrades: a request that isn't right is answered before there is any WebSocket.
+ *
+ * @module
+ */
+
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type ServerOptions, WebSocketServer } from 'ws';
+import { VoiceError } from '../errors.ts';
+import { errorAnswer } from './errors.ts';
+import { MAX_SOCKET_MESSAGE_BYTES, SOCKET_CLOSE_TIMEOUT_MS } from './limits.ts';
+import type { ServerMetrics } from './metrics.ts';
+import type { PublicAddress } from './public-address.ts';
+import type { MediaSockets } from './twilio/media.ts';
+import { WsTextSocket } from './ws-socket.ts';
+
+/** `/twilio/media` or `/twilio/media/<token>`; a query is dropped by Twilio and ignored here. */
+const MEDIA_PATH = /^\/twilio\/media(?:\/([\w-]+))?\/?(?:\?.*)?$/;
+
+/** `closeTimeout` is in `ws` since 8.19 and not in its published types yet. */
+const SOCKET_OPTIONS: ServerOptions & { readonly closeTimeout: number } = {
+  noServer: true,
+  maxPayload: MAX_SOCKET_MESSAGE_BYTES,
+  perMessageDeflate: false,
+  closeTimeout: SOCKET_CLOSE_TIMEOUT_MS,
+};
+
+export class Upgrades {
+  readonly #address: PublicAddress;
+  readonly #media: MediaSockets;
+  readonly #metrics: ServerMetrics;
+  readonly #wss = new WebSocketServer(SOCKET_OPTIONS);
+
+  constructor(address: PublicAddress, media: MediaSockets, metrics: ServerMetrics) {
+    this.#address = address;
+    this.#media = media;
+    this.#metrics = metrics;
+  }
+
+  /** The `upgrade` listener of the HTTP server. */
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // `ws` looks after errors once it has the socket; until then a reset must not end the process.
+    const onError = () => socket.destroy();
+    socket.on('error', onError);
+    try {
+      const match = MEDIA_PATH.exec(this.#address.strip(request.url ?? '/'));
+      if (!match) throw new VoiceError('ROUTE_NOT_FOUND', 'There is no WebSocket at this address.');
+      const upgrade = this.#media.admit(match[1] ?? null, request.socket.remoteAddress ?? '');
+      // Frees the place too when the handshake itself fails and no WebSocket comes of it.
+      socket.once('close', upgrade.leave);
+      this.#wss.handleUpgrade(request, socket, head, (ws) => {
+        socket.off('error', onError);
+        this.#metrics.countRequest('twilio_media', 101);
+        this.#media.accept(new WsTextSocket(ws), upgrade);
+      });
+    } catch (error) {
+      const { status, body } = errorAnswer(error);
+      this.#metrics.countRequest('twilio_media', status);
+      socket.end(
+        `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\n` +
+          `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+      socket.once('finish', () => socket.destroy());
+    }
+  }
+
+  /** Cuts every socket that is still open. */
+  terminate(): void {
+    for (const ws of this.#wss.clients) ws.terminate();
+    this.#wss.close();
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * The HTTP and WebSocket server that carriers reach.
+ *
+ * @module
+ */
+
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Registry } from 'prom-client';
+import { type Clock, realClock } from '../clock.ts';
+import type { RealtimeConfig } from '../config.ts';
+import { type Logger, silentLogger } from '../observe/index.ts';
+import { createApp } from './app.ts';
+import type { CallDesk } from './desk.ts';
+import { type ReadyCheck, ReadyChecks } from './health.ts';
+import {
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  MAX_HEADER_BYTES,
+  REQUEST_TIMEOUT_MS,
+  SPARE_CONNECTIONS,
+} from './limits.ts';
+import { type ListeningAddress, listen } from './listen.ts';
+import { ServerMetrics } from './metrics.ts';
+import { PublicAddress } from './public-address.ts';
+import { SocketCaps } from './socket-caps.ts';
+import { StreamTokens } from './stream-tokens.ts';
+import { MediaSockets } from './twilio/media.ts';
+import { twilioSettings } from './twilio/settings.ts';
+import { VoiceWebhook } from './twilio/voice.ts';
+import { Upgrades } from './upgrades.ts';
+
+export interface VoiceServerOptions {
+  readonly config: RealtimeConfig;
+  readonly desk: CallDesk;
+  /** @defaultValue the machine's clock */
+  readonly clock?: Clock;
+  /** @defaultValue says nothing */
+  readonly logger?: Logger;
+  /** What must work before calls are sent here, by name, e.g. `store` and `model`. */
+  readonly checks?: Readonly<Record<string, ReadyCheck>>;
+  /** Where the server's own metrics go, and those of other rooms come from. */
+  readonly registry?: Registry;
+  /** Where `TWILIO_AUTH_TOKEN` is looked up. @defaultValue `process.env` */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface VoiceServer {
+  /** @throws VoiceError `ADDRESS_IN_USE`, `CONFIG_INVALID` */
+  listen(): Promise<ListeningAddress & { readonly metricsUrl: string | null }>;
+  /** The address for a carrier's console: `publicUrl`, or where we listen. */
+  readonly publicBase: string;
+  /** Whether webhooks of Twilio's can be verified, or are believed unverified. */
+  readonly twilio: 'ready' | 'no_key' | 'unverified';
+  /**
+   * Takes no new calls, lets the running ones end within `server.drainTimeoutS`, then closes every socket.
+   * Idempotent.
+   *
+   * @param drainTimeoutMs - another bound than the config's
+   */
+  close(drainTimeoutMs?: number): Promise<void>;
+}
+
+/** @throws VoiceError `CONFIG_INVALID` when the config would accept unsigned webhooks from others */
+export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
+  const { config, desk, clock = realClock, logger = silentLogger, env = process.env } = options;
+  const twilio = twilioSettings(config, env);
+  const address = new PublicAddress(config.server.publicUrl);
+  const tokens = new StreamTokens(clock);
+  const caps = new SocketCaps();
+  let draining = false;
+  const isDraining = () => draining;
+  const media = new MediaSockets({
+    config,
+    desk,
+    tokens,
+    caps,
+    clock,
+    logger,
+    accountSid: twilio.accountSid,
+  });
+  const metrics = new ServerMetrics(
+    () => ({
+      activeCalls: desk.activeCalls,
+      pendingCalls: desk.pendingCalls,
+      mediaSockets: media.open,
+      unauthenticatedSockets: caps.total,
+      streamTokens: tokens.size,
+    }),
+    options.registry,
+  );
+  const upgrades = new Upgrades(address, media, metrics);
+  const voice = new VoiceWebhook({ config, desk, tokens, clock, logger, isDraining });
+  const ready = new ReadyChecks(options.checks ?? {}, clock);
+  const app = createApp({
+    address,
+    twilio,
+    voice,
+    media,
+    tokens,
+    ready,
+    metrics,
+    clock,
+    logger,
+    isDraining,
+  });
+
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+  );
+  server.maxConnections = config.limits.maxCalls * 2 + SPARE_CONNECTIONS;
+  server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
+  const metricsServer = createMetricsServer(metrics.registry);
+  let closing: Promise<void> | null = null;
+
+  async function close(drainTimeoutMs: number): Promise<void> {
+    draining = true;
+    await desk.drain(drainTimeoutMs);
+    upgrades.terminate();
+    await Promise.all([closed(server), closed(metricsServer)]);
+  }
+
+  return {
+    async listen() {
+      const listening = await listen(server, config.server.host, config.server.port);
+      address.setListening(listening.url);
+      const metricsPort = config.server.metricsPort;
+      const metricsUrl =
+        metricsPort === undefined
+          ? null
+          : `${(await listen(metricsServer, '127.0.0.1', metricsPort)).url}/metrics`;
+      return { ...listening, metricsUrl };
+    },
+    get publicBase() {
+      return address.base;
+    },
+    twilio: twilio.skipSignature ? 'unverified' : twilio.hasKey ? 'ready' : 'no_key',
+    close(drainTimeoutMs = config.server.drainTimeoutS * 1000) {
+      closing ??= close(drainTimeoutMs);
+      return closing;
+    },
+  };
+}
+
+/** A listener of its own, because behind a reverse proxy on this machine everybody looks like loopback. */
+function createMetricsServer(registry: Registry): Server {
+  return createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
