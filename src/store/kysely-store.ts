@@ -1,0 +1,32 @@
+import { type Kysely, sql } from 'kysely';
+import * as calls from './call-queries.ts';
+import type { Store } from './contract.ts';
+import type { Tables } from './tables.ts';
+import * as turns from './turn-queries.ts';
+import { wrapDatabaseError } from './wrap-error.ts';
+
+/** Most rows one list gives back, whatever was asked for. */
+export const MAX_LIST_ROWS = 1000;
+
+const clamp = (limit: number): number => Math.max(0, Math.min(MAX_LIST_ROWS, Math.floor(limit)));
+
+/** The queries, the same for both engines. On SQLite this runs inside the worker. */
+export function createKyselyStore(db: Kysely<Tables>, node: string): Store {
+  return {
+    beginCall: (call) => wrapDatabaseError(calls.beginCall(db, node, call)),
+    endCall: (id, endedAt, reason) => wrapDatabaseError(calls.endCall(db, id, endedAt, reason)),
+    getCall: (id) => wrapDatabaseError(calls.getCall(db, id)),
+    listCalls: (options = {}) =>
+      wrapDatabaseError(calls.listCalls(db, { ...options, limit: clamp(options.limit ?? 100) })),
+    closeStaleCalls: (now) => wrapDatabaseError(calls.closeStaleCalls(db, node, now)),
+    openTurn: (turn) => wrapDatabaseError(turns.openTurn(db, turn)),
+    commitTurn: (callId, turn, outcome) => wrapDatabaseError(turns.commitTurn(db, callId, turn, outcome)),
+    listTurns: (sessionKey, limit) => wrapDatabaseError(turns.listTurns(db, sessionKey, clamp(limit))),
+    listUnprojectedTurns: (limit) => wrapDatabaseError(turns.listUnprojectedTurns(db, clamp(limit))),
+    markProjected: (keys) => wrapDatabaseError(turns.markProjected(db, keys)),
+    ping: async () => {
+      await wrapDatabaseError(sql`select 1`.execute(db));
+    },
+    close: () => db.destroy(),
+  };
+}

@@ -1,0 +1,39 @@
+import { hostname } from 'node:os';
+import type { Store } from './contract.ts';
+import { openPostgresStore } from './postgres-store.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
+
+export type StoreOptions =
+  | {
+      readonly engine: 'sqlite';
+      /** Path of the database, made when it is not there; `:memory:` for one that is never written. */
+      readonly file: string;
+      /** Tests only: makes every commit take this much longer. */
+      readonly testCommitDelayMs?: number;
+    }
+  | {
+      readonly engine: 'postgres';
+      readonly url: string;
+      /** Names this process among those that share the database; stays the same over its restarts. */
+      readonly node?: string;
+    };
+
+/**
+ * Opens the database and brings it up to date.
+ *
+ * @throws VoiceError `STORE_UNAVAILABLE` when it can't be reached, `STORE_MIGRATION_FAILED`
+ */
+export function openStore(options: StoreOptions): Promise<Store> {
+  switch (options.engine) {
+    case 'sqlite':
+      return SqliteStore.open({
+        file: options.file,
+        node: 'local',
+        ...(options.testCommitDelayMs !== undefined && { testCommitDelayMs: options.testCommitDelayMs }),
+      });
+    case 'postgres':
+      return openPostgresStore(options.url, options.node ?? hostname());
+    default:
+      return options satisfies never;
+  }
+}

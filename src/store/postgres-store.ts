@@ -1,0 +1,84 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import { Pool, types } from 'pg';
+import { VoiceError } from '../errors.ts';
+import type { Store } from './contract.ts';
+import { createKyselyStore } from './kysely-store.ts';
+import { migrate } from './migrate.ts';
+import type { Tables } from './tables.ts';
+
+/** Connections one node keeps at most. */
+export const MAX_POSTGRES_CONNECTIONS = 8;
+/** Operations that may be under way or wait for a connection; the next one is refused. */
+export const MAX_PENDING_OPERATIONS = 1024;
+const CONNECT_TIMEOUT_MS = 5000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+/** `pg` gives 64-bit integers as text; ours are epoch ms and counts, which a number holds exactly. */
+const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
+  if ((oid === INT8 || oid === NUMERIC) && format !== 'binary') return (text: string) => Number(text);
+  return types.getTypeParser(oid, format as 'text');
+};
+
+/** @throws VoiceError `STORE_UNAVAILABLE`, `STORE_MIGRATION_FAILED` */
+export async function openPostgresStore(url: string, node: string): Promise<Store> {
+  const pool = new Pool({
+    connectionString: url,
+    max: MAX_POSTGRES_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    application_name: 'nanobot-realtime',
+    types: { getTypeParser },
+  });
+  // An idle connection that the server drops is replaced by the next query; without a listener it is fatal.
+  pool.on('error', () => {});
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const store = createKyselyStore(db, node);
+  try {
+    await store.ping();
+    await migrate(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return bounded(store);
+}
+
+/** `pg`'s own waiting line has no bound. */
+function bounded(store: Store): Store {
+  let pending = 0;
+  let closed: Promise<void> | null = null;
+  const guard =
+    <Args extends readonly unknown[], T>(operation: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      if (closed) throw new VoiceError('STORE_UNAVAILABLE', 'The store is closed.');
+      if (pending >= MAX_PENDING_OPERATIONS) {
+        throw new VoiceError('STORE_UNAVAILABLE', 'The store has too many requests waiting.');
+      }
+      pending += 1;
+      try {
+        return await operation(...args);
+      } finally {
+        pending -= 1;
+      }
+    };
+  return {
+    beginCall: guard(store.beginCall),
+    endCall: guard(store.endCall),
+    getCall: guard(store.getCall),
+    listCalls: guard(store.listCalls),
+    closeStaleCalls: guard(store.closeStaleCalls),
+    openTurn: guard(store.openTurn),
+    commitTurn: guard(store.commitTurn),
+    listTurns: guard(store.listTurns),
+    listUnprojectedTurns: guard(store.listUnprojectedTurns),
+    markProjected: guard(store.markProjected),
+    ping: guard(store.ping),
+    close() {
+      closed ??= store.close();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { ErrorCode } from '../../errors.ts';
+import type { Store } from '../contract.ts';
+
+/** What the worker is started with. */
+export interface StoreWorkerData {
+  readonly file: string;
+  readonly node: string;
+  /** Tests only: every commit takes this much longer, as on a slow disk. */
+  readonly testCommitDelayMs?: number;
+  /** Tests only: the thread dies before its n-th commit (1 is the first) after the migrations. */
+  readonly testExitAtCommit?: number;
+}
+
+export type StoreMethod = Exclude<keyof Store, 'close'>;
+
+export interface StoreRequest {
+  readonly id: number;
+  readonly method: StoreMethod | 'close';
+  readonly args: readonly unknown[];
+}
+
+/** `code` and `message` rebuild a `VoiceError` on the other side; a cause does not cross. */
+export type StoreReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'ok'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'error'; readonly id: number; readonly code: ErrorCode; readonly message: string };

@@ -1,0 +1,138 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { VoiceError } from '../../errors.ts';
+import type { Store } from '../contract.ts';
+import type { StoreMethod, StoreReply, StoreWorkerData } from './protocol.ts';
+
+/** Requests the worker may owe an answer to; the next one is refused. */
+export const MAX_PENDING_REQUESTS = 1024;
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: VoiceError): void;
+}
+
+const unavailable = (message: string, cause?: unknown) =>
+  new VoiceError('STORE_UNAVAILABLE', message, cause === undefined ? undefined : { cause });
+
+/** The main thread's end of the worker: requests out, answers in, bounded. */
+export class SqliteStore implements Store {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 1;
+  #gone: VoiceError | null = null;
+  #closing: Promise<void> | null = null;
+
+  private constructor(worker: Worker, onOpen: (failure: VoiceError | null) => void) {
+    this.#worker = worker;
+    worker.on('message', (message: StoreReply) => {
+      if (message.kind === 'ready') onOpen(null);
+      else if (message.kind === 'failed') onOpen(new VoiceError(message.code, message.message));
+      else this.#onReply(message);
+    });
+    worker.on('error', (error) => this.#fail(unavailable('The store worker crashed.', error), onOpen));
+    worker.on('exit', () => this.#fail(unavailable('The store is closed.'), onOpen));
+  }
+
+  /** @throws VoiceError `STORE_UNAVAILABLE`, `STORE_MIGRATION_FAILED` */
+  static open(data: StoreWorkerData): Promise<SqliteStore> {
+    const path = new URL(`./store-worker${extname(import.meta.url)}`, import.meta.url);
+    const worker = new Worker(path, { workerData: data, name: 'store' });
+    return new Promise((resolve, reject) => {
+      const store = new SqliteStore(worker, (failure) => {
+        if (failure === null) {
+          resolve(store);
+          return;
+        }
+        reject(failure);
+        void worker.terminate();
+      });
+    });
+  }
+
+  /** Requests under way; for tests and metrics. */
+  get pendingCount(): number {
+    return this.#pending.size;
+  }
+
+  beginCall(...args: Parameters<Store['beginCall']>) {
+    return this.#request('beginCall', args);
+  }
+  endCall(...args: Parameters<Store['endCall']>) {
+    return this.#request('endCall', args);
+  }
+  getCall(...args: Parameters<Store['getCall']>) {
+    return this.#request('getCall', args);
+  }
+  listCalls(...args: Parameters<Store['listCalls']>) {
+    return this.#request('listCalls', args);
+  }
+  closeStaleCalls(...args: Parameters<Store['closeStaleCalls']>) {
+    return this.#request('closeStaleCalls', args);
+  }
+  openTurn(...args: Parameters<Store['openTurn']>) {
+    return this.#request('openTurn', args);
+  }
+  commitTurn(...args: Parameters<Store['commitTurn']>) {
+    return this.#request('commitTurn', args);
+  }
+  listTurns(...args: Parameters<Store['listTurns']>) {
+    return this.#request('listTurns', args);
+  }
+  listUnprojectedTurns(...args: Parameters<Store['listUnprojectedTurns']>) {
+    return this.#request('listUnprojectedTurns', args);
+  }
+  markProjected(...args: Parameters<Store['markProjected']>) {
+    return this.#request('markProjected', args);
+  }
+  ping() {
+    return this.#request('ping', []);
+  }
+
+  /** Lets what was asked before finish, then closes the file. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#gone) return;
+    const closed = this.#send('close', []).catch(() => {});
+    this.#gone = unavailable('The store is closed.');
+    await closed;
+    await this.#worker.terminate();
+  }
+
+  #request<M extends StoreMethod>(method: M, args: Parameters<Store[M]>): ReturnType<Store[M]> {
+    // The worker answers with what the same method of the same interface gave there.
+    return this.#send(method, args) as ReturnType<Store[M]>;
+  }
+
+  #send(method: StoreMethod | 'close', args: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone) throw this.#gone;
+      // Closing must get through a full queue.
+      if (this.#pending.size >= MAX_PENDING_REQUESTS && method !== 'close') {
+        throw unavailable('The store has too many requests waiting; the disk is too slow.');
+      }
+      const id = this.#nextId++;
+      this.#worker.postMessage({ id, method, args });
+      this.#pending.set(id, { resolve, reject });
+    });
+  }
+
+  #onReply(message: Extract<StoreReply, { id: number }>): void {
+    const pending = this.#pending.get(message.id);
+    if (!pending) return;
+    this.#pending.delete(message.id);
+    if (message.kind === 'ok') pending.resolve(message.value);
+    else pending.reject(new VoiceError(message.code, message.message));
+  }
+
+  #fail(error: VoiceError, onOpen: (failure: VoiceError) => void): void {
+    this.#gone ??= error;
+    onOpen(error);
+    for (const pending of this.#pending.values()) pending.reject(error);
+    this.#pending.clear();
+  }
+}

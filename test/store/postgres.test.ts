@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStore, type Store } from '../../src/store/index.ts';
+import { storeContract } from './contract-suite.ts';
+
+const server = process.env.TEST_POSTGRES_URL;
+if (!server) {
+  console.warn(
+    'PostgreSQL tests skipped: TEST_POSTGRES_URL is not set (scripts/with-postgres.sh npm test starts a server).',
+  );
+}
+
+/** A database of this run's own. */
+const database = `voice_${randomBytes(6).toString('hex')}`;
+const url = server ? Object.assign(new URL(server), { pathname: `/${database}` }).href : '';
+
+async function admin(statement: string): Promise<void> {
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
+}
+
+describe.skipIf(!server)('the store on PostgreSQL', () => {
+  beforeAll(() => admin(`create database ${database}`));
+  afterAll(() => admin(`drop database ${database} with (force)`));
+
+  storeContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
+
+  it('leaves the live calls of other nodes alone when one restarts', async () => {
+    const open = (node: string) => openStore({ engine: 'postgres', url, node });
+    const [one, two] = await Promise.all([open('one'), open('two')]);
+    const begin = (store: Store, id: string) =>
+      store.beginCall({
+        id,
+        sessionKey: `realtime:${id}`,
+        carrier: 'wav',
+        provider: 'command',
+        identityStrength: 'none',
+        startedAt: 1,
+      });
+    await begin(one, 'of-one');
+    await begin(two, 'of-two');
+
+    const closed = await one.closeStaleCalls(9);
+
+    expect(closed).toBe(1);
+    expect((await two.getCall('of-one'))?.endReason).toBe('crashed');
+    expect((await one.getCall('of-two'))?.endedAt).toBeNull();
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('takes many nodes that start at once on an empty database', async () => {
+    const other = `${database}_race`;
+    await admin(`create database ${other}`);
+    const target = Object.assign(new URL(url), { pathname: `/${other}` }).href;
+
+    const stores = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((node) => openStore({ engine: 'postgres', url: target, node })),
+    );
+
+    await Promise.all(stores.map((store) => store.ping()));
+    await Promise.all(stores.map((store) => store.close()));
+    await admin(`drop database ${other}`);
+  });
+
+  it('refuses requests once it is closed', async () => {
+    const store = await openStore({ engine: 'postgres', url });
+    await store.close();
+    await store.close();
+
+    await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
+
+describe('a PostgreSQL that does not answer', () => {
+  it('is refused with a code', async () => {
+    const open = openStore({ engine: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' });
+
+    await expect(open).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
