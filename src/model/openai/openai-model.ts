@@ -1,0 +1,595 @@
+/**
+ * A session with a server that speaks OpenAI's GA realtime dialect, as a `RealtimeModel`.
+ *
+ * @module
+ */
+
+import {
+  type AudioData,
+  type AudioFormat,
+  audioBase64,
+  audioByteLength,
+  bytesPerMs,
+  createTranscoder,
+  sameFormat,
+} from '../../audio/index.ts';
+import type { Clock, ClockTimer } from '../../clock.ts';
+import type { RealtimeConfig } from '../../config.ts';
+import { Emitter } from '../../emitter.ts';
+import { VoiceError } from '../../errors.ts';
+import type { ToolDefinition } from '../../gateway/index.ts';
+import type { Logger } from '../../observe/index.ts';
+import type {
+  HistoryItem,
+  ModelCapabilities,
+  ModelError,
+  ModelSessionConfig,
+  ModelUsage,
+  RealtimeModel,
+  RealtimeModelEvents,
+  ResponseRequest,
+  ResponseStatus,
+} from '../contract.ts';
+import { BoundedMap } from './bounded-map.ts';
+import * as client from './client-events.ts';
+import { type ConnectionEnd, ModelConnection } from './connection.ts';
+import type { Endpoint } from './endpoint.ts';
+import { closeMeaning, connectErrorCode, errorMessage, safeCode, severityOf } from './error-table.ts';
+import { HeldAudio } from './held-audio.ts';
+import { InputTranscripts } from './input-transcripts.ts';
+import type { DialectProfile } from './profiles.ts';
+import { ResponseTracker } from './response-tracker.ts';
+import {
+  parseServerEvent,
+  type ServerEvent,
+  type ServerResponse,
+  type ServerSession,
+} from './server-events.ts';
+import type { OpenModelSocket } from './socket.ts';
+import { type CompleteCall, ToolCallCollector } from './tool-calls.ts';
+import { fromWireFormat } from './wire-format.ts';
+
+/** Commands kept before the session is ready (audio has its own bound). */
+export const MAX_HELD_COMMANDS = 64;
+/** Spoken items whose length is remembered, to keep `truncate` within it. */
+export const MAX_REMEMBERED_ITEMS = 256;
+/** Messages a server may get wrong before the session is given up. */
+export const MAX_MALFORMED_EVENTS = 50;
+/** How long before the session's end `expiring` is emitted. */
+export const EXPIRY_NOTICE_MS = 300_000;
+
+export interface OpenAiModelOptions {
+  readonly profile: DialectProfile;
+  readonly config: RealtimeConfig['model'];
+  readonly endpoint: Endpoint;
+  readonly capabilities: ModelCapabilities;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly openSocket: OpenModelSocket;
+}
+
+type State =
+  | { readonly at: 'new' | 'ready' | 'closed' }
+  | {
+      readonly at: 'connecting';
+      readonly resolve: () => void;
+      readonly reject: (error: VoiceError) => void;
+    };
+
+interface SpokenItem {
+  readonly contentIndex: number;
+  bytes: number;
+}
+
+export class OpenAiModel extends Emitter<RealtimeModelEvents> implements RealtimeModel {
+  readonly capabilities: ModelCapabilities;
+  readonly #options: OpenAiModelOptions;
+  readonly #clock: Clock;
+  readonly #responses: ResponseTracker;
+  readonly #toolCalls = new ToolCallCollector();
+  readonly #transcripts = new InputTranscripts();
+  readonly #spoken = new BoundedMap<string, SpokenItem>(MAX_REMEMBERED_ITEMS);
+  #state: State = { at: 'new' };
+  #connection: ModelConnection | null = null;
+  #session: ModelSessionConfig | null = null;
+  #held: { audio: HeldAudio; commands: (() => void)[] } | null = null;
+  #outputBytesPerMs = 8;
+  #sessionUpdateId = '';
+  #eventCount = 0;
+  #malformed = 0;
+  #ignored = 0;
+  #expiry: ClockTimer | null = null;
+  #spokeOverResponse = false;
+
+  constructor(options: OpenAiModelOptions) {
+    super();
+    this.#options = options;
+    this.#clock = options.clock;
+    this.capabilities = options.capabilities;
+    this.#responses = new ResponseTracker(options.profile.correlation);
+    this.onListenerError = (error, event) =>
+      options.logger.error({ err: error, event }, 'model listener failed');
+  }
+
+  /** Events of the server that this client does not use, since the start. */
+  get ignoredEvents(): number {
+    return this.#ignored;
+  }
+
+  connect(session: ModelSessionConfig): Promise<void> {
+    if (this.#state.at !== 'new') {
+      return Promise.reject(new VoiceError('MODEL_SESSION_CLOSED', 'A model session is connected once.'));
+    }
+    const { profile, endpoint, openSocket } = this.#options;
+    for (const [format, formats] of [
+      [session.inputFormat, profile.inputFormats],
+      [session.outputFormat, profile.outputFormats],
+    ] as const) {
+      if (!formats.some((each) => sameFormat(each, format))) {
+        const name = `${format.encoding} at ${format.sampleRate} Hz`;
+        return Promise.reject(
+          new VoiceError('AUDIO_FORMAT_UNSUPPORTED', `${profile.label} does not take ${name}.`),
+        );
+      }
+    }
+    this.#session = session;
+    this.#held = { audio: new HeldAudio(session.inputFormat), commands: [] };
+    return new Promise((resolve, reject) => {
+      this.#state = { at: 'connecting', resolve, reject };
+      this.#connection = new ModelConnection(endpoint, openSocket, this.#clock, {
+        opened: () => this.#configure(),
+        message: (data) => this.#receive(data),
+        ended: (end) => this.#ended(end),
+      });
+    });
+  }
+
+  updateSession(changes: { instructions?: string; tools?: readonly ToolDefinition[] }): void {
+    if (this.#session) this.#session = { ...this.#session, ...changes };
+    this.#whenReady(() => this.#send(client.sessionChange(this.#eventId(), this.#options.profile, changes)));
+  }
+
+  restore(history: readonly HistoryItem[]): void {
+    this.#whenReady(() => {
+      for (const item of history) this.#send(client.messageItem(this.#eventId(), item));
+    });
+  }
+
+  appendAudio(audio: AudioData): void {
+    if (this.#state.at === 'ready') this.#send(client.audioAppend(audioBase64(audio)));
+    else this.#held?.audio.push(audio);
+  }
+
+  addContext(role: 'user' | 'system', text: string): void {
+    this.restore([{ role, text }]);
+  }
+
+  sendToolOutput(callId: string, output: string): void {
+    this.#whenReady(() => this.#send(client.toolOutput(this.#eventId(), callId, output)));
+  }
+
+  requestResponse(request: ResponseRequest): void {
+    this.#whenReady(() => {
+      this.#responses.expectRequest(request.requestId);
+      const instructions = this.#instructionsFor(request);
+      this.#send(
+        client.responseCreate(this.#options.profile, {
+          requestId: request.requestId,
+          ...(instructions === null ? {} : { instructions }),
+          speakOnly: request.say !== undefined,
+        }),
+      );
+    });
+  }
+
+  cancelResponse(): void {
+    this.#whenReady(() => {
+      const decision = this.#responses.wantCancel(this.#clock.now());
+      switch (decision.type) {
+        case 'send':
+          this.#send(client.responseCancel(this.#eventId(), decision.responseId));
+          break;
+        case 'nothing':
+          this.#refuse('response_cancel_not_active');
+          break;
+        case 'later':
+        case 'already':
+          break;
+        default:
+          decision satisfies never;
+      }
+    });
+  }
+
+  truncate(itemId: string, heardMs: number): void {
+    const item = this.#spoken.get(itemId);
+    if (this.#state.at !== 'ready') return;
+    if (!item) {
+      this.#refuse('unsupported_content_type');
+      return;
+    }
+    // Never more than the server sent, never a fraction, never NaN: it refuses those and forgets nothing.
+    const receivedMs = Math.floor(item.bytes / this.#outputBytesPerMs);
+    const audioEndMs = Number.isFinite(heardMs) ? Math.min(receivedMs, Math.max(0, Math.floor(heardMs))) : 0;
+    this.#send(client.itemTruncate(this.#eventId(), itemId, item.contentIndex, audioEndMs));
+  }
+
+  deleteItem(itemId: string): void {
+    this.#whenReady(() => this.#send(client.itemDelete(this.#eventId(), itemId)));
+  }
+
+  close(): void {
+    const state = this.#state;
+    if (state.at === 'closed') return;
+    this.#connection?.close(1000);
+    this.#finish(1000, 'closed_locally');
+    if (state.at === 'connecting') {
+      state.reject(
+        new VoiceError('MODEL_SESSION_CLOSED', 'The model session was closed before it was ready.'),
+      );
+    }
+  }
+
+  #configure(): void {
+    if (!this.#session) return;
+    const { profile, config, capabilities } = this.#options;
+    this.#sessionUpdateId = this.#eventId();
+    const interruptResponse = capabilities.interruptsItself;
+    this.#send(
+      client.sessionUpdate(this.#sessionUpdateId, {
+        profile,
+        config,
+        interruptResponse,
+        session: this.#session,
+      }),
+    );
+  }
+
+  #receive(data: string | Uint8Array): void {
+    const parsed = parseServerEvent(data);
+    switch (parsed.kind) {
+      case 'ignored':
+        this.#ignored += 1;
+        break;
+      case 'malformed':
+        this.#malformed += 1;
+        this.#options.logger.warn({ eventType: parsed.type }, 'the model sent a malformed event');
+        if (this.#malformed > MAX_MALFORMED_EVENTS) {
+          this.#connection?.close(1002);
+          this.#abandon('malformed_events', 'retryable', 1002);
+        } else {
+          this.#refuse('malformed_event');
+        }
+        break;
+      case 'event':
+        this.#on(parsed.event);
+        break;
+      default:
+        parsed satisfies never;
+    }
+  }
+
+  #on(event: ServerEvent): void {
+    switch (event.type) {
+      case 'response.output_audio.delta':
+        this.#onAudio(event);
+        break;
+      case 'error':
+        this.#onError(safeCode(event.error.code, event.error.type), event.error.event_id ?? null);
+        break;
+      case 'session.created':
+        break;
+      case 'session.updated':
+        if (this.#state.at === 'connecting') this.#onConfigured(event.session);
+        break;
+      case 'input_audio_buffer.speech_started':
+        this.#spokeOverResponse = true;
+        this.#responses.forgetAuto();
+        this.emit('speechStarted', {
+          ...(event.item_id ? { itemId: event.item_id } : {}),
+          ...(event.audio_start_ms == null ? {} : { audioStartMs: event.audio_start_ms }),
+        });
+        break;
+      case 'input_audio_buffer.speech_stopped':
+        this.emit('speechStopped', {
+          ...(event.item_id ? { itemId: event.item_id } : {}),
+          ...(event.audio_end_ms == null ? {} : { audioEndMs: event.audio_end_ms }),
+        });
+        break;
+      case 'input_audio_buffer.committed':
+        this.#responses.expectAuto(this.#clock.now());
+        this.emit('inputCommitted', { itemId: event.item_id });
+        break;
+      case 'conversation.item.input_audio_transcription.delta': {
+        const text = this.#transcripts.append(event.item_id, event.delta ?? '');
+        this.emit('inputTranscript', { itemId: event.item_id, text, final: false });
+        break;
+      }
+      case 'conversation.item.input_audio_transcription.updated':
+        this.emit('inputTranscript', { itemId: event.item_id, text: event.transcript, final: false });
+        break;
+      case 'conversation.item.input_audio_transcription.completed': {
+        const final = event.status !== 'in_progress';
+        if (final) this.#transcripts.finish(event.item_id);
+        this.emit('inputTranscript', { itemId: event.item_id, text: event.transcript, final });
+        break;
+      }
+      case 'conversation.item.input_audio_transcription.failed':
+        this.#transcripts.finish(event.item_id);
+        this.#refuse('input_transcription_failed');
+        break;
+      case 'response.created':
+        this.#onResponseCreated(event.response);
+        break;
+      case 'response.done':
+        this.#onResponseDone(event.response);
+        break;
+      case 'response.output_item.added':
+        this.#toolCalls.added(event.item);
+        break;
+      case 'response.output_item.done':
+        this.#emitCall(this.#toolCalls.itemDone(event.response_id, event.item));
+        break;
+      case 'response.function_call_arguments.done':
+        this.#emitCall(
+          this.#toolCalls.argumentsDone(event.response_id, event.item_id, {
+            callId: event.call_id,
+            name: event.name ?? null,
+            args: event.arguments,
+          }),
+        );
+        break;
+      case 'response.output_audio.done':
+        this.emit('outputAudioDone', { responseId: event.response_id, itemId: event.item_id });
+        break;
+      case 'response.output_audio_transcript.delta':
+      case 'response.output_text.delta':
+        this.#emitWords(event, event.delta, false);
+        break;
+      case 'response.output_audio_transcript.done':
+        this.#emitWords(event, event.transcript, true);
+        break;
+      case 'response.output_text.done':
+        this.#emitWords(event, event.text, true);
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #onConfigured(session: ServerSession): void {
+    const state = this.#state;
+    const asked = this.#session;
+    const held = this.#held;
+    if (state.at !== 'connecting' || !asked || !held) return;
+    const inputFormat = acknowledged(session.audio?.input?.format, asked.inputFormat);
+    const outputFormat = acknowledged(session.audio?.output?.format, asked.outputFormat);
+    if (!inputFormat || !outputFormat) {
+      this.#failConnect(
+        new VoiceError('MODEL_PROTOCOL', 'The model chose an audio format that we do not speak.'),
+      );
+      return;
+    }
+    this.#outputBytesPerMs = bytesPerMs(outputFormat);
+    this.#state = { at: 'ready' };
+    this.#held = null;
+    this.#connection?.established();
+    this.#watchExpiry(session.expires_at ?? null);
+    if (asked.history) this.restore(asked.history);
+    for (const command of held.commands) command();
+    for (const audio of converted(held.audio.take(), asked.inputFormat, inputFormat)) this.appendAudio(audio);
+    if (held.audio.droppedMs > 0) {
+      this.#options.logger.warn(
+        { droppedMs: Math.round(held.audio.droppedMs) },
+        'held caller audio was dropped',
+      );
+    }
+    this.emit('ready', { inputFormat, outputFormat });
+    state.resolve();
+  }
+
+  #onAudio(event: Extract<ServerEvent, { type: 'response.output_audio.delta' }>): void {
+    const item = this.#spoken.get(event.item_id);
+    const bytes = audioByteLength(event.delta);
+    if (item) item.bytes += bytes;
+    else this.#spoken.set(event.item_id, { contentIndex: event.content_index ?? 0, bytes });
+    if (this.#responses.isCancelled(event.response_id)) return;
+    this.emit('outputAudio', { responseId: event.response_id, itemId: event.item_id, audio: event.delta });
+  }
+
+  #emitWords(at: { response_id: string; item_id: string }, text: string, final: boolean): void {
+    if (this.#responses.isCancelled(at.response_id)) return;
+    this.emit('outputTranscript', { responseId: at.response_id, itemId: at.item_id, text, final });
+  }
+
+  #emitCall(call: CompleteCall | null): void {
+    if (call) this.emit('toolCall', call);
+  }
+
+  #onResponseCreated(response: ServerResponse): void {
+    const metadataId = response.metadata?.[client.REQUEST_ID_METADATA] ?? null;
+    const { requestId, cancel } = this.#responses.created(response.id, metadataId, this.#clock.now());
+    this.#spokeOverResponse = false;
+    if (cancel) this.#send(client.responseCancel(this.#eventId(), response.id));
+    this.emit('responseStarted', { responseId: response.id, ...(requestId === null ? {} : { requestId }) });
+  }
+
+  #onResponseDone(response: ServerResponse): void {
+    const cancelledByUs = this.#responses.isCancelled(response.id);
+    for (const call of this.#toolCalls.responseDone(response.id, response.output ?? [])) this.#emitCall(call);
+    this.#responses.done(response.id);
+    const status = statusOf(response.status);
+    const details = response.status_details;
+    const errorCode =
+      status === 'completed'
+        ? null
+        : safeCode(details?.error?.code, details?.error?.type, details?.reason, `response_${status}`);
+    const usage = usageOf(response.usage);
+    // Cut off with nobody speaking and nobody asking: the server's own decision.
+    if (status === 'cancelled' && !cancelledByUs && !this.#spokeOverResponse) this.emit('interrupted');
+    this.emit('responseDone', {
+      responseId: response.id,
+      status,
+      ...(usage ? { usage } : {}),
+      ...(errorCode === null ? {} : { errorCode }),
+    });
+  }
+
+  #onError(code: string, eventId: string | null): void {
+    const severity = severityOf(code);
+    const state = this.#state;
+    if (state.at === 'connecting' && (severity !== 'benign' || eventId === this.#sessionUpdateId)) {
+      this.#failConnect(new VoiceError(connectErrorCode(code), errorMessage(code, 'fatal')));
+      return;
+    }
+    const requestId = eventId !== null && this.#responses.refused(eventId) ? eventId : null;
+    this.emit('error', {
+      severity,
+      code,
+      message: errorMessage(code, severity),
+      ...(requestId === null ? {} : { requestId }),
+    });
+  }
+
+  #failConnect(error: VoiceError): void {
+    const state = this.#state;
+    this.#connection?.close(1000);
+    this.#finish(1000, 'connect_failed');
+    if (state.at === 'connecting') state.reject(error);
+  }
+
+  #ended(end: ConnectionEnd): void {
+    const state = this.#state;
+    switch (end.type) {
+      case 'failed':
+        this.#finish(1006, 'connect_failed');
+        if (state.at === 'connecting') state.reject(end.error);
+        break;
+      case 'closed': {
+        const { code, severity } = closeMeaning(end.code);
+        if (state.at === 'connecting') {
+          this.#finish(end.code, code);
+          state.reject(new VoiceError(connectErrorCodeOfClose(end.code), errorMessage(code, severity)));
+        } else {
+          this.#abandon(code, severity, end.code);
+        }
+        break;
+      }
+      case 'dead':
+        this.#abandon(end.why, 'retryable', 1006);
+        break;
+      default:
+        end satisfies never;
+    }
+  }
+
+  /** The session is lost: says so, then `closed`. */
+  #abandon(code: string, severity: ModelError['severity'], closeCode: number): void {
+    const state = this.#state;
+    if (state.at === 'closed') return;
+    this.emit('error', { severity, code, message: errorMessage(code, severity) });
+    this.#finish(closeCode, code);
+    if (state.at === 'connecting')
+      state.reject(new VoiceError('MODEL_PROTOCOL', errorMessage(code, severity)));
+  }
+
+  #finish(code: number, reason: string): void {
+    if (this.#state.at === 'closed') return;
+    this.#state = { at: 'closed' };
+    this.#held = null;
+    this.#expiry?.clear();
+    this.emit('closed', { code, reason });
+  }
+
+  /** A message of ours that the server would refuse, or one of the server's that we refuse. */
+  #refuse(code: string): void {
+    this.emit('error', { severity: 'benign', code, message: errorMessage(code, 'benign') });
+  }
+
+  #watchExpiry(expiresAtS: number | null): void {
+    const maxMs = this.capabilities.maxSessionMs;
+    const statedMs = expiresAtS === null ? null : expiresAtS * 1000 - this.#clock.wallNow();
+    // The server's stamp counts only while it is plausible: the two clocks need not agree.
+    const endsInMs =
+      statedMs !== null && statedMs > EXPIRY_NOTICE_MS && (maxMs === null || statedMs < maxMs)
+        ? statedMs
+        : maxMs;
+    if (endsInMs === null) return;
+    const inMs = Math.min(EXPIRY_NOTICE_MS, endsInMs);
+    this.#expiry = this.#clock.setTimeout(() => this.emit('expiring', { inMs }), endsInMs - inMs);
+  }
+
+  /** A response's own instructions replace the session's, so the persona is said again in front of them. */
+  #instructionsFor(request: ResponseRequest): string | null {
+    const extra = [
+      request.instructions,
+      request.say === undefined
+        ? undefined
+        : `Say exactly the following, word for word, and nothing else:\n${request.say}`,
+    ].filter((part) => part !== undefined);
+    if (extra.length === 0) return null;
+    return [this.#session?.instructions ?? '', ...extra].filter((part) => part !== '').join('\n\n');
+  }
+
+  #whenReady(command: () => void): void {
+    if (this.#state.at === 'ready') command();
+    else if (this.#held && this.#held.commands.length < MAX_HELD_COMMANDS) this.#held.commands.push(command);
+    else if (this.#state.at !== 'closed') this.#refuse('too_many_held_commands');
+  }
+
+  #send(text: string): void {
+    this.#connection?.send(text);
+  }
+
+  #eventId(): string {
+    this.#eventCount += 1;
+    return `client_${this.#eventCount}`;
+  }
+}
+
+/** The format on the wire: the server's word, or ours where it says nothing. */
+function acknowledged(format: unknown, asked: AudioFormat): AudioFormat | null {
+  return format == null ? asked : fromWireFormat(format);
+}
+
+function converted(frames: AudioData[], from: AudioFormat, to: AudioFormat): AudioData[] {
+  if (frames.length === 0 || sameFormat(from, to)) return frames;
+  const transcoder = createTranscoder(from, to);
+  const out = [...frames.map((frame) => transcoder.process(frame)), transcoder.flush()];
+  transcoder.close();
+  return out.filter((audio) => audioByteLength(audio) > 0);
+}
+
+function connectErrorCodeOfClose(code: number): 'MODEL_AUTH_FAILED' | 'MODEL_PROTOCOL' | 'MODEL_UNAVAILABLE' {
+  if (code === 3000 || code === 3003) return 'MODEL_AUTH_FAILED';
+  return closeMeaning(code).severity === 'retryable' ? 'MODEL_UNAVAILABLE' : 'MODEL_PROTOCOL';
+}
+
+function statusOf(status: string | null | undefined): ResponseStatus {
+  switch (status) {
+    case 'cancelled':
+    case 'failed':
+    case 'incomplete':
+      return status;
+    default:
+      return 'completed';
+  }
+}
+
+function usageOf(usage: ServerResponse['usage']): ModelUsage | null {
+  if (!usage) return null;
+  const { input_tokens, output_tokens, input_token_details, output_token_details } = usage;
+  return {
+    ...(input_tokens == null ? {} : { inputTokens: input_tokens }),
+    ...(output_tokens == null ? {} : { outputTokens: output_tokens }),
+    ...(input_token_details?.audio_tokens == null
+      ? {}
+      : { inputAudioTokens: input_token_details.audio_tokens }),
+    ...(output_token_details?.audio_tokens == null
+      ? {}
+      : { outputAudioTokens: output_token_details.audio_tokens }),
+    ...(input_token_details?.cached_tokens == null
+      ? {}
+      : { cachedInputTokens: input_token_details.cached_tokens }),
+  };
+}
