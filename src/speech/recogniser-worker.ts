@@ -1,0 +1,119 @@
+/**
+ * The worker that listens: one SoundSwallower decoder with one locale's acoustic model.
+ *
+ * @module
+ */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, sep } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import createModule, { type Decoder } from 'soundswallower';
+import { isVoiceError, VoiceError } from '../errors.ts';
+import type { Recognition, SpeechGrammar } from './contract.ts';
+import { grammarText, grammarWords, phoneWord, rejectPhones } from './jsgf.ts';
+import type { JobAnswer, JobMessage } from './worker-pool.ts';
+
+export interface RecogniserWorkerData {
+  /** A folder of SoundSwallower's `model/`, e.g. `en-us`. */
+  readonly locale: string;
+}
+
+export interface RecognitionRequest {
+  readonly samples: Int16Array;
+  readonly grammar: SpeechGrammar;
+}
+
+/** What the typings leave out: the decoder's own pointer and the C function that gives the score. */
+interface DecoderModule {
+  readonly HEAP32: Int32Array;
+  _malloc(bytes: number): number;
+  _decoder_hyp(decoder: number, scorePointer: number): number;
+}
+
+const { locale } = workerData as RecogniserWorkerData;
+// It is joined to the model's name as it stands: without the slash nothing is found.
+const modelBase = join(dirname(createRequire(import.meta.url).resolve('soundswallower')), 'model') + sep;
+const phones = Object.keys(
+  JSON.parse(readFileSync(join(modelBase, locale, 'phoneset.json'), 'utf8')) as Record<string, string>,
+).filter((phone) => /^[A-Za-z]+$/.test(phone) && phone !== 'SIL');
+
+class Listener {
+  readonly #decoder: Decoder;
+  readonly #module: DecoderModule;
+  readonly #scorePointer: number;
+  #loaded = '';
+
+  private constructor(decoder: Decoder, module: DecoderModule) {
+    this.#decoder = decoder;
+    this.#module = module;
+    this.#scorePointer = module._malloc(4);
+    decoder.add_words(...phones.map((phone): [string, string] => [phoneWord(phone), phone]));
+  }
+
+  static async open(): Promise<Listener> {
+    const quiet = () => {};
+    const options = { modelBase, defaultModel: locale, print: quiet, printErr: quiet };
+    const module = await createModule(options);
+    const decoder = new module.Decoder({ loglevel: 'FATAL', samprate: 16_000 });
+    await decoder.initialize();
+    return new Listener(decoder, module as typeof module & DecoderModule);
+  }
+
+  recognise({ samples, grammar }: RecognitionRequest): Recognition {
+    this.#load(grammar);
+    const floats = Float32Array.from(samples, (sample) => sample / 32768);
+    this.#decoder.start();
+    try {
+      // The whole utterance at once, so that the spectral mean is its own and not the last caller's.
+      this.#decoder.process_audio(floats, false, true);
+    } finally {
+      this.#decoder.stop();
+    }
+    return { text: rejectPhones(this.#decoder.get_text()), score: this.#score() };
+  }
+
+  #load(grammar: SpeechGrammar): void {
+    if (grammar.id === this.#loaded) return;
+    for (const word of grammarWords(grammar)) {
+      if (this.#decoder.lookup_word(word) !== null) continue;
+      const pronunciation = grammar.pronunciations?.[word];
+      if (pronunciation === undefined) {
+        throw new VoiceError('PHRASE_INVALID', `“${word}” has no pronunciation in the ${locale} dictionary.`);
+      }
+      if (!pronunciation.split(' ').every((phone) => phones.includes(phone))) {
+        throw new VoiceError('PHRASE_INVALID', `The pronunciation of “${word}” holds an unknown phone.`);
+      }
+      this.#decoder.add_words([word, pronunciation]);
+    }
+    try {
+      this.#decoder.set_grammar(grammarText(grammar, phones));
+    } catch (cause) {
+      this.#loaded = '';
+      if (isVoiceError(cause)) throw cause;
+      throw new VoiceError('PHRASE_INVALID', 'The grammar of the phrases can’t be parsed.', { cause });
+    }
+    this.#loaded = grammar.id;
+  }
+
+  #score(): number {
+    const { cdecoder } = this.#decoder as Decoder & { readonly cdecoder: number };
+    this.#module._decoder_hyp(cdecoder, this.#scorePointer);
+    return this.#module.HEAP32[this.#scorePointer >> 2] ?? 0;
+  }
+}
+
+const opening = Listener.open();
+
+parentPort?.on('message', async ({ id, request }: JobMessage<RecognitionRequest>) => {
+  const listener = await opening;
+  try {
+    const answer: JobAnswer<Recognition> = { id, response: listener.recognise(request) };
+    parentPort?.postMessage(answer);
+  } catch (error) {
+    const answer: JobAnswer<never> = isVoiceError(error, 'PHRASE_INVALID')
+      ? { id, error: error.message, code: 'PHRASE_INVALID' }
+      : { id, error: 'The recogniser failed.', code: 'SPEECH_FAILED' };
+    parentPort?.postMessage(answer);
+  }
+});
