@@ -87,7 +87,7 @@ function selectKey(settings: string | null, keys: TwilioKeys): Key | { reason: S
     return keys.authToken ? { secret: keys.authToken, algorithm: 'sha1' } : { reason: 'no_key' };
   }
   const fields = new Map(settings.split(',').map((field) => splitOnce(field.trim(), '=')));
-  const algorithm = ALGORITHMS[fields.get('algorithm') ?? ''];
+  const algorithm = ALGORITHMS.get(fields.get('algorithm') ?? '');
   const id = fields.get('key');
   if (!algorithm || !id) return { reason: 'settings_invalid' };
   // Never the auth token instead: the sender said which key it used.
@@ -95,10 +95,10 @@ function selectKey(settings: string | null, keys: TwilioKeys): Key | { reason: S
   return secret ? { secret, algorithm } : { reason: 'no_key' };
 }
 
-const ALGORITHMS: Readonly<Record<string, 'sha1' | 'sha256'>> = {
-  HMAC_SHA1: 'sha1',
-  HMAC_SHA256: 'sha256',
-};
+const ALGORITHMS: ReadonlyMap<string, 'sha1' | 'sha256'> = new Map([
+  ['HMAC_SHA1', 'sha1'],
+  ['HMAC_SHA256', 'sha256'],
+]);
 
 interface Content {
   /** The fields that the request carries. */
