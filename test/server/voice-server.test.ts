@@ -130,7 +130,7 @@ describe('the server', () => {
     // Cut rather than closed politely: a reset is as good an end as any.
     socket.on('error', () => {});
     socket.write('GET /healthz HT');
-    const gone = once(socket, 'close');
+    const gone = new Promise((resolve) => socket.on('close', resolve));
     await rig.server.close();
     await gone;
     expect(socket.destroyed).toBe(true);
