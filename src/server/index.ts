@@ -1,4 +1,4 @@
-export type { CallDesk, CallerInfo } from './desk.ts';
+export type { Desk } from './desk.ts';
 export type { ReadyCheck } from './health.ts';
 export * from './limits.ts';
 export type { ListeningAddress } from './listen.ts';

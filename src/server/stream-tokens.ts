@@ -11,7 +11,7 @@ import { MAX_STREAM_TOKENS, STREAM_TOKEN_TTL_MS } from './limits.ts';
 
 /** What a token stands for. */
 export interface StreamGrant {
-  /** Our call id, from `CallDesk.admit`. */
+  /** Our call id, from `Desk.admit`. */
   readonly callId: string;
   readonly carrierCallId: string;
 }

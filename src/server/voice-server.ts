@@ -11,7 +11,7 @@ import { type Clock, realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
 import { createApp } from './app.ts';
-import type { CallDesk } from './desk.ts';
+import type { Desk } from './desk.ts';
 import { type ReadyCheck, ReadyChecks } from './health.ts';
 import {
   HEADERS_TIMEOUT_MS,
@@ -32,7 +32,7 @@ import { Upgrades } from './upgrades.ts';
 
 export interface VoiceServerOptions {
   readonly config: RealtimeConfig;
-  readonly desk: CallDesk;
+  readonly desk: Desk;
   /** @defaultValue the machine's clock */
   readonly clock?: Clock;
   /** @defaultValue says nothing */

@@ -1,17 +1,12 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import type { CallerInfo } from '../../src/call/index.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type RealtimeConfigInput, realtimeConfigSchema } from '../../src/config.ts';
 import type { VoiceError } from '../../src/errors.ts';
 import type { CallLeg } from '../../src/leg/index.ts';
 import type { Logger } from '../../src/observe/index.ts';
-import {
-  type CallDesk,
-  type CallerInfo,
-  createVoiceServer,
-  type ReadyCheck,
-  type VoiceServer,
-} from '../../src/server/index.ts';
+import { createVoiceServer, type Desk, type ReadyCheck, type VoiceServer } from '../../src/server/index.ts';
 import { sign } from '../../src/server/twilio/signature.ts';
 
 export const AUTH_TOKEN = '12345';
@@ -21,7 +16,7 @@ export const STREAM_SID = 'MZ00000000000000000000000000000001';
 export const CALLER = '+15550100';
 
 /** A call desk that writes down what it was asked. */
-export class DeskDouble implements CallDesk {
+export class DeskDouble implements Desk {
   readonly admitted: CallerInfo[] = [];
   readonly attached: { callId: string; leg: CallLeg }[] = [];
   readonly drained: number[] = [];

@@ -10,13 +10,13 @@ import { isVoiceError, VoiceError } from '../../errors.ts';
 import type { TextSocket } from '../../leg/index.ts';
 import { acceptTwilioStream, TwilioLeg, type TwilioStart } from '../../leg/twilio/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import type { CallDesk } from '../desk.ts';
+import type { Desk } from '../desk.ts';
 import type { SocketCaps } from '../socket-caps.ts';
 import type { StreamGrant, StreamTokens } from '../stream-tokens.ts';
 
 export interface MediaSocketsOptions {
   readonly config: RealtimeConfig;
-  readonly desk: CallDesk;
+  readonly desk: Desk;
   readonly tokens: StreamTokens;
   readonly caps: SocketCaps;
   readonly clock: Clock;

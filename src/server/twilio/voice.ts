@@ -10,7 +10,7 @@ import { isVoiceError, VoiceError } from '../../errors.ts';
 import { TWILIO_CAPABILITIES } from '../../leg/twilio/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { withDeadline } from '../deadline.ts';
-import type { CallDesk } from '../desk.ts';
+import type { Desk } from '../desk.ts';
 import { ADMIT_TIMEOUT_MS, MAX_ANSWERED_CALLS } from '../limits.ts';
 import type { StreamTokens } from '../stream-tokens.ts';
 import { calledRoute, callerIdentity, isAllowed } from './caller.ts';
@@ -29,7 +29,7 @@ interface Answer {
 
 export interface VoiceWebhookOptions {
   readonly config: RealtimeConfig;
-  readonly desk: CallDesk;
+  readonly desk: Desk;
   readonly tokens: StreamTokens;
   readonly clock: Clock;
   readonly logger: Logger;
