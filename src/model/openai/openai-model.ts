@@ -94,7 +94,6 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   #session: ModelSessionConfig | null = null;
   #held: { audio: HeldAudio; commands: (() => void)[] } | null = null;
   #outputBytesPerMs = 8;
-  #sessionUpdateId = '';
   #eventCount = 0;
   #malformed = 0;
   #ignored = 0;
@@ -233,10 +232,9 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   #configure(): void {
     if (!this.#session) return;
     const { profile, config, capabilities } = this.#options;
-    this.#sessionUpdateId = this.#eventId();
     const interruptResponse = capabilities.interruptsItself;
     this.#send(
-      client.sessionUpdate(this.#sessionUpdateId, {
+      client.sessionUpdate(this.#eventId(), {
         profile,
         config,
         interruptResponse,
@@ -438,7 +436,8 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   #onError(code: string, eventId: string | null): void {
     const severity = severityOf(code);
     const state = this.#state;
-    if (state.at === 'connecting' && (severity !== 'benign' || eventId === this.#sessionUpdateId)) {
+    // Nothing but `session.update` has been sent by then, so whatever is wrong is wrong with that.
+    if (state.at === 'connecting') {
       this.#failConnect(new VoiceError(connectErrorCode(code), errorMessage(code, 'fatal')));
       return;
     }

@@ -1,0 +1,614 @@
+/**
+ * One connection to the fake model: the rules of the GA dialect, kept as strictly as we know the real server to
+ * keep them. Everything received, sent and refused is recorded.
+ *
+ * @module
+ */
+
+import { type AudioFormat, audioByteLength, bytesPerMs, toSamples } from '../../audio/index.ts';
+import type { Clock, ClockTimer } from '../../clock.ts';
+import {
+  CLIENT_EVENT_TYPES,
+  type ClientEvent,
+  clientEventSchema,
+  type ResponseParams,
+} from './client-event-schema.ts';
+import { Conversation, type ConversationItem } from './conversation.ts';
+import { EnergyVad } from './energy-vad.ts';
+import { FakeResponse, type FakeTiming, wire } from './fake-response.ts';
+import { type Refusal, refusalOf } from './refusal.ts';
+import type { TurnHandler, TypedEvent } from './script.ts';
+import {
+  applyPatch,
+  audioFormatOf,
+  defaultSession,
+  type EffectiveSession,
+  turnSilenceMs,
+} from './session-config.ts';
+
+/** Shortest input that `commit` takes. */
+const MIN_COMMIT_MS = 100;
+
+/** The client's end of the connection, as the session sees it. */
+export interface FakeModelPeer {
+  send(text: string): void;
+  close(code: number, reason: string): void;
+  terminate(): void;
+}
+
+/** A message of the client's that was answered with an error. */
+export interface Violation {
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+  readonly event: unknown;
+}
+
+export interface FakeSessionOptions {
+  readonly clock: Clock;
+  readonly model: string;
+  readonly timing: FakeTiming;
+  readonly maxSessionMs: number;
+  /** From a committed turn to its transcript, in ms. */
+  readonly transcriptionDelayMs: number;
+  /** Formats that the session insists on, whatever the client asks for. */
+  readonly forceFormats: { readonly input?: AudioFormat; readonly output?: AudioFormat } | null;
+  /** `false`: `session.update` is never answered. */
+  readonly answersSessionUpdate: boolean;
+  readonly onTurn: TurnHandler;
+  /** The transcript of the next turn; `null` fails the transcription. */
+  nextTranscript(): string | null;
+  newId(prefix: string): string;
+}
+
+export type WireEvent = TypedEvent & Readonly<Record<string, unknown>>;
+
+export class FakeModelSession {
+  readonly id: string;
+  readonly received: ClientEvent[] = [];
+  readonly sent: WireEvent[] = [];
+  readonly violations: Violation[] = [];
+  /** Audio taken in, in ms of the input format. */
+  inputMs = 0;
+  readonly #options: FakeSessionOptions;
+  readonly #peer: FakeModelPeer;
+  readonly #conversation = new Conversation();
+  readonly #conversationId: string;
+  readonly #usedCallIds = new Set<string>();
+  readonly #timers = new Set<ClockTimer>();
+  #config: EffectiveSession;
+  #vad: EnergyVad;
+  #uncommittedMs = 0;
+  #speechItemId: string | null = null;
+  #active: FakeResponse | null = null;
+  readonly #outOfBand = new Set<FakeResponse>();
+  #turnCount = 0;
+  #toolOutputs: { callId: string; name: string; output: string }[] = [];
+  #spoke = false;
+  #open = true;
+
+  constructor(peer: FakeModelPeer, options: FakeSessionOptions) {
+    this.#peer = peer;
+    this.#options = options;
+    this.id = options.newId('sess');
+    this.#conversationId = options.newId('conv');
+    const expiresAtS = Math.floor((options.clock.wallNow() + options.maxSessionMs) / 1000);
+    this.#config = defaultSession(this.id, options.model, expiresAtS);
+    this.#vad = new EnergyVad(this.inputFormat.sampleRate);
+    this.#later(options.maxSessionMs, () => {
+      this.#error({
+        code: 'session_expired',
+        message: 'Your session hit the maximum duration of 60 minutes.',
+        param: null,
+      });
+      this.close(1001, 'session_expired');
+    });
+    this.#send({ type: 'session.created', session: this.#config });
+  }
+
+  /** The configuration in force. */
+  get config(): EffectiveSession {
+    return this.#config;
+  }
+
+  get inputFormat(): AudioFormat {
+    return audioFormatOf(this.#config.audio.input.format);
+  }
+
+  get outputFormat(): AudioFormat {
+    return audioFormatOf(this.#config.audio.output.format);
+  }
+
+  get items(): readonly ConversationItem[] {
+    return this.#conversation.items;
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  get activeResponseId(): string | null {
+    return this.#active?.id ?? null;
+  }
+
+  /** Events received of one type. */
+  receivedOf<T extends ClientEvent['type']>(type: T): Extract<ClientEvent, { type: T }>[] {
+    return this.received.filter((event): event is Extract<ClientEvent, { type: T }> => event.type === type);
+  }
+
+  sentOf(type: string): WireEvent[] {
+    return this.sent.filter((event) => event.type === type);
+  }
+
+  /** Sends any event as it is. */
+  inject<E extends TypedEvent>(event: E): void {
+    this.#send(event);
+  }
+
+  /** Sends text that need not be JSON. */
+  injectText(text: string): void {
+    this.#peer.send(text);
+  }
+
+  /** Speech is heard now, whatever the audio says. */
+  startSpeech(): void {
+    this.#speechStarted(this.inputMs);
+  }
+
+  /** The turn that `startSpeech` began is over. */
+  endSpeech(): void {
+    this.#speechStopped(this.inputMs);
+  }
+
+  close(code = 1000, reason = ''): void {
+    if (!this.#open) return;
+    this.disconnected();
+    this.#peer.close(code, reason);
+  }
+
+  /** Drops the connection without a word. */
+  reset(): void {
+    if (!this.#open) return;
+    this.disconnected();
+    this.#peer.terminate();
+  }
+
+  /** The client is gone. */
+  disconnected(): void {
+    this.#open = false;
+    for (const timer of this.#timers) timer.clear();
+    this.#timers.clear();
+    this.#active?.drop();
+    for (const response of this.#outOfBand) response.drop();
+  }
+
+  /** One message of the client's. */
+  receive(data: string | Uint8Array): void {
+    if (!this.#open) return;
+    if (typeof data !== 'string') {
+      this.#refuse({ code: 'invalid_binary', message: 'Messages are JSON text.', param: null }, null);
+      return;
+    }
+    let json: unknown;
+    try {
+      json = JSON.parse(data);
+    } catch {
+      this.#refuse({ code: 'invalid_json', message: 'The message is not valid JSON.', param: null }, null);
+      return;
+    }
+    const parsed = clientEventSchema.safeParse(json);
+    if (!parsed.success) {
+      this.#refuse(unknownType(json) ?? refusalOf(parsed.error, json), json);
+      return;
+    }
+    this.received.push(parsed.data);
+    const refusal = this.#handle(parsed.data);
+    if (refusal) this.#refuse(refusal, parsed.data);
+  }
+
+  #handle(event: ClientEvent): Refusal | null {
+    switch (event.type) {
+      case 'session.update':
+        return this.#updateSession(event);
+      case 'input_audio_buffer.append':
+        return this.#append(event.audio);
+      case 'input_audio_buffer.commit':
+        return this.#commit();
+      case 'input_audio_buffer.clear':
+        this.#uncommittedMs = 0;
+        this.#speechItemId = null;
+        this.#vad.reset();
+        this.#send({ type: 'input_audio_buffer.cleared' });
+        return null;
+      case 'conversation.item.create':
+        return this.#createItem(event);
+      case 'conversation.item.retrieve': {
+        const item = this.#conversation.find(event.item_id);
+        if (!item) return missingItem('retriev', 'retrieve', event.item_id);
+        this.#send({ type: 'conversation.item.retrieved', item: wire(item) });
+        return null;
+      }
+      case 'conversation.item.delete':
+        if (!this.#conversation.remove(event.item_id)) return missingItem('delet', 'delete', event.item_id);
+        this.#send({ type: 'conversation.item.deleted', item_id: event.item_id });
+        return null;
+      case 'conversation.item.truncate':
+        return this.#truncate(event.item_id, event.content_index, event.audio_end_ms);
+      case 'response.create':
+        return this.#createResponse(event.response ?? null);
+      case 'response.cancel':
+        return this.#cancelResponse(event.response_id ?? null);
+      case 'output_audio_buffer.clear':
+        return {
+          code: 'invalid_event_for_transport',
+          message: 'output_audio_buffer.clear is not available over WebSocket.',
+          param: 'type',
+        };
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #updateSession({ session: patch }: Extract<ClientEvent, { type: 'session.update' }>): Refusal | null {
+    if (patch.model !== undefined && patch.model !== this.#config.model) {
+      return {
+        code: 'cannot_update_model',
+        message: "Cannot update a conversation's model.",
+        param: 'session.model',
+      };
+    }
+    if (patch.type !== this.#config.type) {
+      return {
+        code: 'invalid_value',
+        message: 'The type of a session cannot be changed.',
+        param: 'session.type',
+      };
+    }
+    const voice = patch.audio?.output?.voice;
+    if (this.#spoke && voice !== undefined && !sameVoice(voice, this.#config.audio.output.voice)) {
+      const message = "Cannot update a conversation's voice if assistant audio is present.";
+      return { code: 'cannot_update_voice', message, param: null };
+    }
+    const rateBefore = this.inputFormat.sampleRate;
+    this.#config = this.#forced(applyPatch(this.#config, patch));
+    if (this.inputFormat.sampleRate !== rateBefore) this.#vad = new EnergyVad(this.inputFormat.sampleRate);
+    if (this.#options.answersSessionUpdate) this.#send({ type: 'session.updated', session: this.#config });
+    return null;
+  }
+
+  #forced(config: EffectiveSession): EffectiveSession {
+    const { input, output } = this.#options.forceFormats ?? {};
+    return {
+      ...config,
+      audio: {
+        input: { ...config.audio.input, ...(input ? { format: wireFormatOf(input) } : {}) },
+        output: { ...config.audio.output, ...(output ? { format: wireFormatOf(output) } : {}) },
+      },
+    };
+  }
+
+  #append(audio: string): null {
+    const ms = audioByteLength(audio) / bytesPerMs(this.inputFormat);
+    this.inputMs += ms;
+    this.#uncommittedMs += ms;
+    const detection = this.#config.audio.input.turn_detection;
+    if (!detection) return null;
+    const samples = toSamples(audio, this.inputFormat);
+    const prefixMs = detection.type === 'server_vad' ? (detection.prefix_padding_ms ?? 300) : 300;
+    for (const event of this.#vad.push(samples, prefixMs, turnSilenceMs(detection))) {
+      if (event.type === 'started') this.#speechStarted(event.audioStartMs);
+      else this.#speechStopped(event.audioEndMs);
+    }
+    return null;
+  }
+
+  #speechStarted(audioStartMs: number): void {
+    this.#speechItemId = this.#options.newId('item');
+    this.#send({
+      type: 'input_audio_buffer.speech_started',
+      audio_start_ms: Math.round(audioStartMs),
+      item_id: this.#speechItemId,
+    });
+    const interrupts = this.#config.audio.input.turn_detection?.interrupt_response ?? true;
+    if (interrupts) this.#active?.cancel('turn_detected');
+  }
+
+  #speechStopped(audioEndMs: number): void {
+    const itemId = this.#speechItemId ?? this.#options.newId('item');
+    this.#send({
+      type: 'input_audio_buffer.speech_stopped',
+      audio_end_ms: Math.round(audioEndMs),
+      item_id: itemId,
+    });
+    const heard = this.#commitItem(itemId);
+    const creates = this.#config.audio.input.turn_detection?.create_response ?? true;
+    // A turn that ends while the model still talks gets no response of its own.
+    if (creates && !this.#active) this.#respond('speech', null, heard);
+  }
+
+  #commit(): Refusal | null {
+    if (this.#uncommittedMs < MIN_COMMIT_MS) {
+      const have = this.#uncommittedMs.toFixed(2);
+      return {
+        code: 'input_audio_buffer_commit_empty',
+        message: `Error committing input audio buffer: buffer too small. Expected at least 100ms of audio, but buffer only has ${have}ms of audio.`,
+        param: null,
+      };
+    }
+    this.#vad.reset();
+    this.#commitItem(this.#speechItemId ?? this.#options.newId('item'));
+    return null;
+  }
+
+  /** Turns the input buffer into a user item; its transcript follows later. Returns what will be in it. */
+  #commitItem(itemId: string): string | null {
+    this.#uncommittedMs = 0;
+    this.#speechItemId = null;
+    const previous = this.#conversation.items.at(-1)?.id ?? null;
+    this.#send({ type: 'input_audio_buffer.committed', previous_item_id: previous, item_id: itemId });
+    const item: ConversationItem = {
+      id: itemId,
+      type: 'message',
+      role: 'user',
+      status: 'completed',
+      content: [{ type: 'input_audio', transcript: null }],
+    };
+    this.#addItem(item, null);
+    const transcript = this.#options.nextTranscript();
+    if (this.#config.audio.input.transcription) {
+      this.#later(this.#options.transcriptionDelayMs, () => this.#transcribed(item, transcript));
+    }
+    return transcript;
+  }
+
+  #transcribed(item: ConversationItem, transcript: string | null): void {
+    const at = { item_id: item.id, content_index: 0 };
+    const name = 'conversation.item.input_audio_transcription';
+    if (transcript === null) {
+      const error = {
+        type: 'transcription_error',
+        code: 'audio_unintelligible',
+        message: 'Scripted failure.',
+      };
+      this.#send({ type: `${name}.failed`, ...at, error });
+      return;
+    }
+    item.content = [{ type: 'input_audio', transcript }];
+    const half = Math.ceil(transcript.length / 2);
+    for (const delta of [transcript.slice(0, half), transcript.slice(half)]) {
+      if (delta !== '') this.#send({ type: `${name}.delta`, ...at, delta });
+    }
+    const usage = { type: 'tokens', total_tokens: 20, input_tokens: 15, output_tokens: 5 };
+    const input_token_details = { text_tokens: 0, audio_tokens: 15 };
+    this.#send({ type: `${name}.completed`, ...at, transcript, usage: { ...usage, input_token_details } });
+  }
+
+  #createItem(event: Extract<ClientEvent, { type: 'conversation.item.create' }>): Refusal | null {
+    const { item } = event;
+    const id = item.id ?? this.#options.newId('item');
+    if (this.#conversation.find(id)) {
+      const message = `Error adding item: an item with id '${id}' already exists.`;
+      return { code: 'item_create_duplicate_item_id', message, param: 'item.id' };
+    }
+    if (item.type === 'function_call_output') {
+      const call = this.#conversation.findCall(item.call_id);
+      if (!call) {
+        const message = `Tool call ID '${item.call_id}' not found in conversation.`;
+        return { code: 'invalid_tool_call_id', message, param: null };
+      }
+      if (this.#conversation.hasOutput(item.call_id)) {
+        const message = `Tool call ID '${item.call_id}' already has an output.`;
+        return { code: 'invalid_tool_call_id', message, param: null };
+      }
+      this.#toolOutputs.push({ callId: item.call_id, name: call.name ?? '', output: item.output });
+    }
+    if (item.type === 'function_call' && item.call_id !== undefined) this.#usedCallIds.add(item.call_id);
+    const { object: _object, ...rest } = item;
+    const added = this.#addItem(
+      { ...rest, id, status: 'completed' } as ConversationItem,
+      event.previous_item_id ?? null,
+    );
+    if (added) return null;
+    const message = `Error adding item: the previous item with id '${event.previous_item_id}' does not exist.`;
+    return { code: 'item_create_invalid_previous_item_id', message, param: 'previous_item_id' };
+  }
+
+  #addItem(item: ConversationItem, afterId: string | null): boolean {
+    const previous = this.#conversation.add(item, afterId);
+    if (previous === undefined) return false;
+    this.#send({ type: 'conversation.item.added', previous_item_id: previous, item: wire(item) });
+    this.#send({ type: 'conversation.item.done', previous_item_id: previous, item: wire(item) });
+    return true;
+  }
+
+  #truncate(itemId: string, contentIndex: number, audioEndMs: number): Refusal | null {
+    const item = this.#conversation.find(itemId);
+    if (!item) return missingItem('truncat', 'truncate', itemId);
+    const bytes = this.#conversation.audioBytes(itemId);
+    if (item.role !== 'assistant' || bytes === undefined) {
+      const message = 'Only model output audio messages can be truncated';
+      return { code: 'unsupported_content_type', message, param: null };
+    }
+    const haveMs = Math.floor(bytes / bytesPerMs(this.outputFormat));
+    if (audioEndMs > haveMs) {
+      const message = `Audio content of ${haveMs}ms is already shorter than ${audioEndMs}ms`;
+      return { code: 'invalid_value', message, param: null };
+    }
+    this.#conversation.setAudio(itemId, audioEndMs * bytesPerMs(this.outputFormat));
+    // The transcript goes too, so that the model does not think that the rest was heard.
+    item.content = [{ type: 'output_audio', transcript: null }];
+    this.#send({
+      type: 'conversation.item.truncated',
+      item_id: itemId,
+      content_index: contentIndex,
+      audio_end_ms: audioEndMs,
+    });
+    return null;
+  }
+
+  #createResponse(params: ResponseParams | null): Refusal | null {
+    if (this.#active && params?.conversation !== 'none') {
+      const message = `Conversation already has an active response in progress: ${this.#active.id}. Wait until the response is finished before creating a new one.`;
+      return { code: 'conversation_already_has_active_response', message, param: null };
+    }
+    this.#respond('request', params, null);
+    return null;
+  }
+
+  #cancelResponse(responseId: string | null): Refusal | null {
+    const outOfBand = [...this.#outOfBand].find((each) => each.id === responseId);
+    const response =
+      outOfBand ?? (responseId === null || responseId === this.#active?.id ? this.#active : null);
+    if (!response) {
+      const message = 'Cancellation failed: no active response found';
+      return { code: 'response_cancel_not_active', message, param: null };
+    }
+    response.cancel('client_cancelled');
+    return null;
+  }
+
+  #respond(trigger: 'speech' | 'request', params: ResponseParams | null, heard: string | null): void {
+    const output = params?.audio?.output;
+    const format = output?.format ?? this.#config.audio.output.format;
+    const voice = output?.voice ?? this.#config.audio.output.voice;
+    const modalities = params?.output_modalities ?? this.#config.output_modalities;
+    const response = new FakeResponse(
+      {
+        clock: this.#options.clock,
+        timing: this.#options.timing,
+        conversation: this.#conversation,
+        conversationId: this.#conversationId,
+        format: audioFormatOf(format),
+        wireFormat: format,
+        voice: typeof voice === 'string' ? voice : voice.id,
+        textOnly: modalities.includes('text'),
+        send: (event) => this.#sendOutput(event),
+        newId: (prefix) => this.#newId(prefix),
+        ended: (ended) => {
+          if (this.#active === ended) this.#active = null;
+          this.#outOfBand.delete(ended);
+        },
+      },
+      params,
+    );
+    if (response.outOfBand) this.#outOfBand.add(response);
+    else this.#active = response;
+    const toolOutputs = this.#toolOutputs;
+    this.#toolOutputs = [];
+    const index = this.#turnCount++;
+    response.begin();
+    const actions = this.#options.onTurn({
+      index,
+      trigger,
+      heard,
+      lastUserText: lastUserText(this.#conversation.items),
+      toolOutputs,
+      instructions: params?.instructions ?? this.#config.instructions,
+      request: params,
+      conversation: this.#conversation.items,
+    });
+    if (!(actions instanceof Promise)) {
+      response.play(actions);
+      return;
+    }
+    actions.then(
+      (resolved) => response.play(resolved),
+      () => response.play([{ type: 'fail', code: 'server_error' }]),
+    );
+  }
+
+  /** Call ids are unique for the life of a session, however a script names them. */
+  #newId(prefix: string): string {
+    let id = this.#options.newId(prefix);
+    while (this.#usedCallIds.has(id)) id = this.#options.newId(prefix);
+    if (prefix === 'call') this.#usedCallIds.add(id);
+    return id;
+  }
+
+  #sendOutput(event: TypedEvent): void {
+    if (event.type === 'response.output_audio.delta') this.#spoke = true;
+    this.#send(event);
+  }
+
+  #refuse(refusal: Refusal, event: unknown): void {
+    this.violations.push({ ...refusal, event });
+    this.#error(refusal, eventIdOf(event));
+  }
+
+  #error({ code, message, param }: Refusal, eventId: string | null = null): void {
+    const type = 'invalid_request_error';
+    this.#send({ type: 'error', error: { type, code, message, param, event_id: eventId } });
+  }
+
+  #send<E extends TypedEvent>(event: E): void {
+    if (!this.#open) return;
+    const full = { event_id: this.#options.newId('event'), ...event };
+    this.sent.push(full);
+    this.#peer.send(JSON.stringify(full));
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = this.#options.clock.setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}
+
+function unknownType(json: unknown): Refusal | null {
+  const type = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
+  if (type === undefined) {
+    return {
+      code: 'missing_required_parameter',
+      message: "Missing required parameter: 'type'.",
+      param: 'type',
+    };
+  }
+  if (CLIENT_EVENT_TYPES.some((known) => known === type)) return null;
+  const known = CLIENT_EVENT_TYPES.map((each) => `'${each}'`).join(', ');
+  return {
+    code: 'invalid_value',
+    message: `Invalid value: '${String(type)}'. Supported values are: ${known}.`,
+    param: 'type',
+  };
+}
+
+function missingItem(stem: string, verb: string, id: string): Refusal {
+  return {
+    code: `item_${verb}_invalid_item_id`,
+    message: `Error ${stem}ing item: the item with id '${id}' does not exist.`,
+    param: 'item_id',
+  };
+}
+
+function eventIdOf(event: unknown): string | null {
+  if (typeof event !== 'object' || event === null || !('event_id' in event)) return null;
+  return typeof event.event_id === 'string' ? event.event_id : null;
+}
+
+function wireFormatOf(format: AudioFormat): EffectiveSession['audio']['input']['format'] {
+  switch (format.encoding) {
+    case 'pcmu':
+      return { type: 'audio/pcmu' };
+    case 'pcma':
+      return { type: 'audio/pcma' };
+    case 'pcm16':
+      return { type: 'audio/pcm', rate: 24000 };
+    default:
+      return format.encoding satisfies never;
+  }
+}
+
+function sameVoice(a: string | { id: string }, b: string | { readonly id: string }): boolean {
+  return (typeof a === 'string' ? a : a.id) === (typeof b === 'string' ? b : b.id);
+}
+
+function lastUserText(items: readonly ConversationItem[]): string | null {
+  for (const item of items.toReversed()) {
+    if (item.role !== 'user') continue;
+    const part = item.content?.find((each) => each.type === 'input_text');
+    if (part && typeof part.text === 'string') return part.text;
+  }
+  return null;
+}
