@@ -54,6 +54,7 @@ const isBefore = (a: VirtualTimer, b: VirtualTimer): boolean =>
  * while tracked work is pending. Work that itself waits for this clock must therefore not be tracked.
  */
 export class VirtualClock implements Clock {
+  readonly kind = 'virtual';
   readonly #wallStartMs: number;
   readonly #stallLimitMs: number;
   #nowMs = 0;

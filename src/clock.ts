@@ -11,6 +11,7 @@ export interface ClockTimer {
 }
 
 export interface Clock {
+  readonly kind: 'real' | 'virtual';
   /** Monotonic milliseconds since an arbitrary start; the base of every duration. */
   now(): number;
   /** Wall-clock milliseconds since the Unix epoch; only for stamps that people read. */
@@ -26,6 +27,7 @@ export interface Clock {
 
 /** The machine's clock. Timers are `unref`-ed only where a caller asks for it by clearing them. */
 export const realClock: Clock = {
+  kind: 'real',
   now: () => performance.now(),
   wallNow: () => Date.now(),
   setTimeout(callback, delayMs) {

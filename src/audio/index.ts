@@ -4,6 +4,7 @@ export * from './frames.ts';
 export * from './g711.ts';
 export * from './opus.ts';
 export * from './opus-file.ts';
+export * from './pacer.ts';
 export * from './resampler.ts';
 export * from './samples.ts';
 export * from './transcoder.ts';

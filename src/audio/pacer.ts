@@ -1,0 +1,194 @@
+/**
+ * The pacer: holds what is to be played and lets it go in whole frames, never further ahead of playout than the
+ * leg allows, so that an interruption has little to take back and no carrier's buffer overflows.
+ *
+ * Pure but for the ticker at the end: one timer per clock serves every call, and none runs while nothing waits.
+ *
+ * @module
+ */
+
+import type { Clock, ClockTimer } from '../clock.ts';
+import { type AudioFormat, bytesPerMs } from './format.ts';
+
+/** Audio that may wait in one pacer; beyond it the oldest item's rest is refused. */
+export const MAX_PACER_MS = 300_000;
+export const FRAME_MS = 20;
+
+interface Entry {
+  readonly itemId: string;
+  chunks: Uint8Array[];
+  bytes: number;
+  ended: boolean;
+}
+
+export interface PacedFrame {
+  readonly itemId: string;
+  readonly frame: Uint8Array;
+  /** The item's last frame. */
+  readonly last: boolean;
+}
+
+export class Pacer {
+  readonly #format: AudioFormat;
+  readonly #frameBytes: number;
+  readonly #maxLeadMs: number;
+  readonly #silence: number;
+  #entries: Entry[] = [];
+  #queuedBytes = 0;
+  /** When what was let go will have been played. */
+  #playedOutAt = 0;
+
+  constructor(options: { format: AudioFormat; frameBytes: number; maxLeadMs: number }) {
+    this.#format = options.format;
+    this.#frameBytes = options.frameBytes;
+    this.#maxLeadMs = options.maxLeadMs;
+    this.#silence = options.format.encoding === 'pcmu' ? 0xff : options.format.encoding === 'pcma' ? 0xd5 : 0;
+  }
+
+  get queuedMs(): number {
+    return this.#queuedBytes / bytesPerMs(this.#format);
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.length === 0;
+  }
+
+  /** Queues audio of an item behind everything queued before. Returns false when the bound refused it. */
+  push(itemId: string, audio: Uint8Array): boolean {
+    if (this.queuedMs >= MAX_PACER_MS) return false;
+    const entry = this.#open(itemId);
+    entry.chunks.push(audio);
+    entry.bytes += audio.byteLength;
+    this.#queuedBytes += audio.byteLength;
+    return true;
+  }
+
+  /** No more audio comes for this item: its last frame is padded with silence. */
+  end(itemId: string): void {
+    const entry = this.#entries.find((each) => each.itemId === itemId);
+    if (!entry) return;
+    entry.ended = true;
+    if (entry.bytes === 0) this.#entries = this.#entries.filter((each) => each !== entry);
+  }
+
+  /** The frames that may leave now. An item in the making that has run dry keeps its place only while first. */
+  due(now: number): PacedFrame[] {
+    const frames: PacedFrame[] = [];
+    for (;;) {
+      const entry = this.#entries[0];
+      if (!entry) break;
+      if (entry.bytes < this.#frameBytes && !entry.ended) {
+        // Waiting for its next delta. Items behind it must not overtake.
+        break;
+      }
+      if (Math.max(this.#playedOutAt, now) - now + this.#frameMs > this.#maxLeadMs) break;
+      const frame = this.#take(entry);
+      const last = entry.ended && entry.bytes === 0;
+      if (last) this.#entries.shift();
+      this.#playedOutAt = Math.max(this.#playedOutAt, now) + this.#frameMs;
+      frames.push({ itemId: entry.itemId, frame, last });
+    }
+    return frames;
+  }
+
+  /** Drops everything that waits, and forgets what was let go: the leg was cleared. */
+  clear(): void {
+    this.#entries = [];
+    this.#queuedBytes = 0;
+    this.#playedOutAt = 0;
+  }
+
+  get #frameMs(): number {
+    return this.#frameBytes / bytesPerMs(this.#format);
+  }
+
+  #open(itemId: string): Entry {
+    const last = this.#entries.at(-1);
+    if (last && last.itemId === itemId && !last.ended) return last;
+    const known = this.#entries.find((each) => each.itemId === itemId && !each.ended);
+    if (known) return known;
+    const entry: Entry = { itemId, chunks: [], bytes: 0, ended: false };
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  #take(entry: Entry): Uint8Array {
+    const first = entry.chunks[0];
+    if (first && first.byteLength > this.#frameBytes) {
+      entry.chunks[0] = first.subarray(this.#frameBytes);
+      entry.bytes -= this.#frameBytes;
+      this.#queuedBytes -= this.#frameBytes;
+      return first.subarray(0, this.#frameBytes);
+    }
+    const frame = new Uint8Array(this.#frameBytes);
+    let filled = 0;
+    while (filled < this.#frameBytes) {
+      const chunk = entry.chunks[0];
+      if (!chunk) break;
+      const part = chunk.subarray(0, this.#frameBytes - filled);
+      frame.set(part, filled);
+      filled += part.byteLength;
+      if (part.byteLength === chunk.byteLength) entry.chunks.shift();
+      else entry.chunks[0] = chunk.subarray(part.byteLength);
+    }
+    entry.bytes -= filled;
+    this.#queuedBytes -= filled;
+    frame.fill(this.#silence, filled);
+    return frame;
+  }
+}
+
+/** Calls every subscriber each 20 ms, from one timer; stands still while there is none. */
+export class FrameTicker {
+  readonly #clock: Clock;
+  readonly #subscribers = new Set<(now: number) => void>();
+  #timer: ClockTimer | null = null;
+  #nextAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get subscriberCount(): number {
+    return this.#subscribers.size;
+  }
+
+  add(subscriber: (now: number) => void): void {
+    this.#subscribers.add(subscriber);
+    if (this.#timer) return;
+    this.#nextAt = this.#clock.now() + FRAME_MS;
+    this.#arm();
+  }
+
+  remove(subscriber: (now: number) => void): void {
+    this.#subscribers.delete(subscriber);
+    if (this.#subscribers.size > 0) return;
+    this.#timer?.clear();
+    this.#timer = null;
+  }
+
+  #arm(): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#timer = null;
+      const now = this.#clock.now();
+      for (const subscriber of [...this.#subscribers]) subscriber(now);
+      if (this.#subscribers.size === 0) return;
+      // Kept on the grid: lateness of one tick does not add up, and missed ticks are not made up for.
+      this.#nextAt += FRAME_MS;
+      if (this.#nextAt <= now) this.#nextAt = now + FRAME_MS - ((now - this.#nextAt) % FRAME_MS);
+      this.#arm();
+    }, this.#nextAt - this.#clock.now());
+  }
+}
+
+const tickers = new WeakMap<Clock, FrameTicker>();
+
+/** The one ticker of a clock. */
+export function frameTicker(clock: Clock): FrameTicker {
+  let ticker = tickers.get(clock);
+  if (!ticker) {
+    ticker = new FrameTicker(clock);
+    tickers.set(clock, ticker);
+  }
+  return ticker;
+}

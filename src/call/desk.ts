@@ -1,0 +1,148 @@
+/**
+ * The desk: takes verified calls in, bounds them, hands each its leg when the media arrives, and closes them all in
+ * good order.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { ClockTimer } from '../clock.ts';
+import { VoiceError } from '../errors.ts';
+import type { CallLeg } from '../leg/index.ts';
+import { Call } from './call.ts';
+import { chatIdOf } from './caller.ts';
+import type { CallerInfo, CallParts } from './options.ts';
+
+/** A call whose media does not come by then is closed. */
+export const CLAIM_TIMEOUT_MS = 30_000;
+
+interface Entry {
+  readonly call: Call;
+  readonly key: string;
+  readonly ended: Promise<void>;
+  claim: ClockTimer | null;
+}
+
+export class CallDesk {
+  readonly #parts: CallParts;
+  readonly #entries = new Map<string, Entry>();
+  readonly #byCarrierCall = new Map<string, Promise<{ callId: string }>>();
+  #draining = false;
+
+  /** Called for each new call, before anything happens on it. */
+  onCall: (call: Call, info: CallerInfo) => void = () => {};
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls with a caller on the line. */
+  get activeCalls(): number {
+    let count = 0;
+    for (const entry of this.#entries.values()) if (entry.claim === null) count++;
+    return count;
+  }
+
+  /** Admitted calls whose media has not come yet. */
+  get pendingCalls(): number {
+    return this.#byCarrierCall.size - this.activeCalls;
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /**
+   * Takes a verified call in and opens its model session, so that the greeting is ready when the caller is. The same
+   * carrier call twice (webhooks are sent again) is one call.
+   *
+   * @throws VoiceError `CALL_LIMIT_REACHED`, `SHUTTING_DOWN`, `MODEL_UNAVAILABLE`, `MODEL_AUTH_FAILED`, `MODEL_PROTOCOL`
+   */
+  admit(info: CallerInfo): Promise<{ callId: string }> {
+    const key = `${info.carrier}:${info.carrierCallId}`;
+    const known = this.#byCarrierCall.get(key);
+    if (known) return known;
+    if (this.#draining)
+      return Promise.reject(new VoiceError('SHUTTING_DOWN', 'No new calls: the gateway is stopping.'));
+    if (this.#byCarrierCall.size >= this.#parts.config.limits.maxCalls) {
+      const message = `All ${this.#parts.config.limits.maxCalls} lines are busy (channels.realtime.limits.maxCalls).`;
+      return Promise.reject(new VoiceError('CALL_LIMIT_REACHED', message));
+    }
+    const admitted = this.#open(info, key);
+    this.#byCarrierCall.set(key, admitted);
+    admitted.catch(() => this.#byCarrierCall.delete(key));
+    return admitted;
+  }
+
+  /**
+   * Gives an admitted call its leg.
+   *
+   * @throws VoiceError `CALL_NOT_FOUND`: not admitted, ended, or it has its leg already
+   */
+  attach(callId: string, leg: CallLeg): void {
+    const entry = this.#entries.get(callId);
+    if (!entry || entry.claim === null)
+      throw new VoiceError('CALL_NOT_FOUND', 'There is no such call waiting for its media.');
+    entry.claim.clear();
+    entry.claim = null;
+    entry.call.attach(leg);
+  }
+
+  call(callId: string): Call | undefined {
+    return this.#entries.get(callId)?.call;
+  }
+
+  /** No new calls. Resolves when all have ended; past the bound the rest is told so and hung up. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock } = this.#parts;
+    for (const entry of this.#entries.values()) if (entry.claim !== null) entry.call.end('shutdown');
+    const soft = clock.setTimeout(() => {
+      for (const { call } of this.#entries.values()) call.wind('shutdown', this.#parts.prompts.shutdown);
+    }, timeoutMs);
+    const hard = clock.setTimeout(() => this.hangUpAll(), timeoutMs + SHUTDOWN_GOODBYE_MS);
+    // Calls that end meanwhile leave the map; what is in it now is all that there will be.
+    await Promise.all([...this.#entries.values()].map((entry) => entry.ended));
+    soft.clear();
+    hard.clear();
+  }
+
+  /** Ends every call at once. */
+  hangUpAll(): void {
+    for (const { call } of this.#entries.values()) call.end('shutdown');
+  }
+
+  async #open(info: CallerInfo, key: string): Promise<{ callId: string }> {
+    const { config, clock, channel, history } = this.#parts;
+    const id = randomBytes(16).toString('hex');
+    const chatId = chatIdOf(info.identity, id, config.identity.personSession);
+    const sessionKey = `${channel}:${chatId}`;
+    const past = await history(sessionKey).catch(() => []);
+    const call = new Call({ id, info, chatId, sessionKey, history: past, parts: this.#parts });
+    const entry: Entry = {
+      call,
+      key,
+      ended: new Promise((resolve) => {
+        call.on('ended', () => {
+          entry.claim?.clear();
+          this.#entries.delete(id);
+          this.#byCarrierCall.delete(key);
+          resolve();
+        });
+      }),
+      claim: clock.setTimeout(() => call.end('abandoned'), CLAIM_TIMEOUT_MS),
+    };
+    this.#entries.set(id, entry);
+    this.onCall(call, info);
+    try {
+      await call.open();
+    } catch (error) {
+      call.end('model_failed');
+      throw error;
+    }
+    return { callId: id };
+  }
+}
+
+/** How long callers may take to hear that the line closes. */
+export const SHUTDOWN_GOODBYE_MS = 10_000;

@@ -1,0 +1,63 @@
+/**
+ * What a call is made of: its parts are handed in, so that the same engine runs on real parts, on doubles and on
+ * virtual time.
+ *
+ * @module
+ */
+
+import type { Clock } from '../clock.ts';
+import type { RealtimeConfig } from '../config.ts';
+import type { ToolGateway } from '../gateway/index.ts';
+import type { LegCapabilities } from '../leg/index.ts';
+import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
+import type { Logger } from '../observe/index.ts';
+import type { Synthesiser } from '../speech/index.ts';
+import type { Store } from '../store/index.ts';
+import type { CallerIdentity } from './caller.ts';
+import type { CallPrompts } from './prompts.ts';
+import type { ToolPolicy } from './tools.ts';
+
+/** A verified incoming call, as the server hands it over. */
+export interface CallerInfo {
+  readonly identity: CallerIdentity;
+  /** What was called, or an empty string. */
+  readonly route: string;
+  readonly carrier: string;
+  /** The carrier's own id of the call. */
+  readonly carrierCallId: string;
+  /** Capabilities of the leg that will be attached. */
+  readonly leg: LegCapabilities;
+}
+
+/** Parts shared by every call. */
+export interface CallParts {
+  readonly config: RealtimeConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly models: RealtimeModelFactory;
+  readonly synthesiser: Synthesiser;
+  readonly store: Store;
+  readonly prompts: CallPrompts;
+  /** The channel's name towards the gateway. */
+  readonly channel: string;
+  /** `null`: no host is wired, and the agent has no tools on this call. */
+  readonly gateway: ToolGateway | null;
+  /** Who the agent is. */
+  readonly persona: string;
+  readonly toolPolicy: (name: string) => ToolPolicy;
+  /** What the session held before: rows of earlier calls and of text turns, oldest first. */
+  readonly history: (sessionKey: string) => Promise<readonly HistoryItem[]>;
+  /** Folder for recordings; `null` keeps none. */
+  readonly recordingDirectory: string | null;
+  /** A turn of this session is complete in the store. */
+  readonly onTurnFinal?: (sessionKey: string) => void;
+}
+
+export interface CallOptions {
+  readonly id: string;
+  readonly info: CallerInfo;
+  readonly chatId: string;
+  readonly sessionKey: string;
+  readonly history: readonly HistoryItem[];
+  readonly parts: CallParts;
+}

@@ -1,0 +1,23 @@
+/**
+ * A call as it happens, for a terminal or a page that watches it. It carries what was said: never to a log.
+ *
+ * @module
+ */
+
+export type CallProgress =
+  | { readonly type: 'caller_speaks' }
+  | { readonly type: 'caller_stops' }
+  | { readonly type: 'caller_said'; readonly text: string }
+  | { readonly type: 'agent_said'; readonly text: string; readonly whole: boolean }
+  | { readonly type: 'interrupted'; readonly heardMs: number }
+  | { readonly type: 'tool_started'; readonly name: string; readonly args: string }
+  | {
+      readonly type: 'tool_ended';
+      readonly name: string;
+      readonly output: string;
+      readonly isError: boolean;
+      readonly tookMs: number;
+    }
+  /** From the end of the caller's speech to the agent's first audio. */
+  | { readonly type: 'latency'; readonly turn: number; readonly latencyMs: number; readonly toolMs: number }
+  | { readonly type: 'fault'; readonly code: string };

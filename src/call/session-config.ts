@@ -1,0 +1,39 @@
+/**
+ * What a model session of this call is opened with.
+ *
+ * @module
+ */
+
+import { type AudioFormat, sameFormat } from '../audio/index.ts';
+import type { HistoryItem, ModelSessionConfig } from '../model/index.ts';
+import { composeInstructions } from './instructions.ts';
+import type { CallOptions } from './options.ts';
+import { END_CALL_DEFINITION } from './voice-tools.ts';
+
+/** The leg's own format where the model takes it, so that nothing is converted; else the model's best. */
+function matching(formats: readonly AudioFormat[], leg: AudioFormat): AudioFormat {
+  return formats.find((each) => sameFormat(each, leg)) ?? formats[0] ?? leg;
+}
+
+export function sessionConfig(
+  { parts, info }: CallOptions,
+  history: readonly HistoryItem[],
+): ModelSessionConfig {
+  const { capabilities } = parts.models;
+  return {
+    instructions: composeInstructions({
+      persona: parts.persona,
+      caller: info.identity,
+      route: info.carrier,
+      locale: parts.config.locale,
+      timezone: parts.config.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      now: parts.clock.wallNow(),
+      hasTools: parts.gateway !== null,
+      hasHistory: history.length > 0,
+    }),
+    tools: [...(parts.gateway?.getToolDefinitions() ?? []), END_CALL_DEFINITION],
+    inputFormat: matching(capabilities.inputFormats, info.leg.input),
+    outputFormat: matching(capabilities.outputFormats, info.leg.output),
+    history,
+  };
+}

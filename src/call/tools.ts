@@ -1,0 +1,305 @@
+/**
+ * The tool ledger: exactly one output per function call, one continuation per batch, and nothing stale across a
+ * reconnect. It decides; running a tool and talking to the model are the conductor's effects.
+ *
+ * Pure: no I/O, no timers; time comes in as an argument.
+ *
+ * @module
+ */
+
+/** Calls of one response; the rest get an error output. */
+export const MAX_CALLS_PER_RESPONSE = 32;
+/** Calls running at once on one call. */
+export const MAX_RUNNING_CALLS = 16;
+/** Longest argument text, in characters. */
+export const MAX_ARGS_CHARS = 64_000;
+/** Call ids remembered, to refuse a second use of one. */
+export const MAX_SEEN_CALL_IDS = 1024;
+/** Batches in a row without a word from the caller; a model that loops gets errors from then on. */
+export const MAX_ROUNDS_WITHOUT_CALLER = 12;
+
+/** What an interruption or a hang-up does to a running tool. */
+export type ToolEndPolicy = 'abort' | 'finish' | 'deliver';
+
+export interface ToolPolicy {
+  readonly timeoutMs: number;
+  /** Runs alone: one exclusive call at a time. */
+  readonly exclusive: boolean;
+  readonly onInterrupt: ToolEndPolicy;
+  readonly onHangup: ToolEndPolicy;
+}
+
+export interface ToolCall {
+  readonly callId: string;
+  readonly responseId: string;
+  readonly name: string;
+  /** JSON text as the model wrote it. */
+  readonly args: string;
+}
+
+export type ToolEffect =
+  | { readonly type: 'run'; readonly call: ToolCall }
+  | { readonly type: 'abort'; readonly callId: string }
+  /** The one output of a call, for the model's session. */
+  | { readonly type: 'output'; readonly callId: string; readonly output: string; readonly isError: boolean }
+  /** A result whose session is gone: information, not an output. */
+  | { readonly type: 'late'; readonly call: ToolCall; readonly output: string; readonly isError: boolean }
+  /** Every call of a batch has its output: the model may speak about it. `interrupted`: the caller cut it short. */
+  | { readonly type: 'continue'; readonly interrupted: boolean };
+
+interface Running {
+  readonly call: ToolCall;
+  readonly policy: ToolPolicy;
+  readonly generation: number;
+  state: 'queued' | 'running' | 'detached';
+  startedAt: number;
+}
+
+interface Batch {
+  open: number;
+  total: number;
+  responseDone: boolean;
+  interrupted: boolean;
+}
+
+/** Outputs that are ours and not the tool's; the model reads them. */
+export const TOOL_TEXT = {
+  malformed:
+    'Error: the arguments are not a JSON object. The tool was not run. Call it again with named arguments.',
+  oversized: 'Error: the arguments are too long. The tool was not run.',
+  duplicate: 'Error: this call id was used before. The tool was not run again.',
+  tooMany: 'Error: too many tool calls at once. This one was not run.',
+  rounds:
+    'Error: too many tool calls in a row without the caller. This one was not run. Speak to the caller now.',
+  timeout:
+    'Error: the tool did not answer in time. It may still finish; do not assume that it did, and do not call it again by yourself.',
+  interrupted:
+    'Cancelled: the caller interrupted, and the tool was stopped. Nothing of it is known to have happened.',
+} as const;
+
+export class ToolLedger {
+  readonly #policyOf: (name: string) => ToolPolicy;
+  readonly #running = new Map<string, Running>();
+  readonly #batches = new Map<string, Batch>();
+  readonly #seen = new Set<string>();
+  readonly #doneResponses = new Set<string>();
+  #generation = 0;
+  #rounds = 0;
+
+  constructor(policyOf: (name: string) => ToolPolicy) {
+    this.#policyOf = policyOf;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /** Calls whose output the model still waits for. */
+  get pendingCount(): number {
+    let count = 0;
+    for (const each of this.#running.values()) if (each.state !== 'detached') count++;
+    return count;
+  }
+
+  get batchCount(): number {
+    return this.#batches.size;
+  }
+
+  isRunning(callId: string): boolean {
+    return this.#running.has(callId);
+  }
+
+  /** The calls under way, with when they started; for fillers and summaries. */
+  running(): { call: ToolCall; startedAt: number; detached: boolean }[] {
+    return [...this.#running.values()].map((each) => ({
+      call: each.call,
+      startedAt: each.startedAt,
+      detached: each.state === 'detached',
+    }));
+  }
+
+  /** The caller said something: the model may work on. */
+  callerSpoke(): void {
+    this.#rounds = 0;
+  }
+
+  /** The model calls a tool. */
+  called(call: ToolCall, now: number): ToolEffect[] {
+    if (this.#seen.has(call.callId)) {
+      // A second output for the same id would be refused by the model; a re-sent call is answered by nothing at all
+      // when it is the same call, and can't be answered when it is another.
+      return [];
+    }
+    remember(this.#seen, call.callId);
+    const batch = this.#batch(call.responseId);
+    batch.total++;
+    batch.open++;
+    const refusal = this.#refusal(call, batch);
+    if (refusal) return this.#output(call, refusal, true);
+    const running: Running = {
+      call,
+      policy: this.#policyOf(call.name),
+      generation: this.#generation,
+      state: 'queued',
+      startedAt: now,
+    };
+    this.#running.set(call.callId, running);
+    return this.#startQueued(now);
+  }
+
+  /** The model withdrew a call: it is aborted, and its batch does not wait for it. */
+  cancelledByModel(callId: string, now: number): ToolEffect[] {
+    const running = this.#running.get(callId);
+    if (!running || running.state === 'detached') return [];
+    this.#running.delete(callId);
+    const effects: ToolEffect[] = running.state === 'running' ? [{ type: 'abort', callId }] : [];
+    return [...effects, ...this.#close(running.call.responseId), ...this.#startQueued(now)];
+  }
+
+  /** A tool came back. A call that was answered already gives nothing, or a late result when it was detached. */
+  finished(callId: string, output: string, isError: boolean, now: number): ToolEffect[] {
+    const running = this.#running.get(callId);
+    if (!running) return [];
+    this.#running.delete(callId);
+    const stale = running.generation !== this.#generation;
+    const effects: ToolEffect[] =
+      running.state === 'detached' || stale
+        ? [{ type: 'late', call: running.call, output, isError }]
+        : this.#output(running.call, output, isError);
+    return [...effects, ...this.#startQueued(now)];
+  }
+
+  /** The response that made calls is complete. `cancelled`: the caller or we cut it short. */
+  responseDone(responseId: string, cancelled: boolean): ToolEffect[] {
+    // Some models send a call after the end of its response; it is run all the same, as a batch of its own.
+    remember(this.#doneResponses, responseId);
+    const batch = this.#batches.get(responseId);
+    if (!batch) return [];
+    batch.responseDone = true;
+    batch.interrupted ||= cancelled;
+    return this.#settle(responseId, batch);
+  }
+
+  /** The caller interrupts: each running tool meets its policy, and every call gets its output. */
+  interrupted(now: number): ToolEffect[] {
+    const effects: ToolEffect[] = [];
+    for (const batch of this.#batches.values()) batch.interrupted = true;
+    for (const running of [...this.#running.values()]) {
+      if (running.state === 'detached') continue;
+      if (running.state === 'queued' || running.policy.onInterrupt === 'abort') {
+        if (running.state === 'running') effects.push({ type: 'abort', callId: running.call.callId });
+        this.#running.delete(running.call.callId);
+        effects.push(...this.#output(running.call, TOOL_TEXT.interrupted, true));
+      }
+      // `finish` and `deliver`: it runs on and its result becomes the output when it comes. The model sees the call
+      // as open meanwhile, so it does not issue it again.
+    }
+    return [...effects, ...this.#startQueued(now)];
+  }
+
+  /** The line is gone. Returns what to abort; what may finish is left running and its result comes as `late`. */
+  hungUp(): ToolEffect[] {
+    const effects: ToolEffect[] = [];
+    for (const running of [...this.#running.values()]) {
+      if (running.state === 'queued' || running.policy.onHangup === 'abort') {
+        if (running.state !== 'queued') effects.push({ type: 'abort', callId: running.call.callId });
+        this.#running.delete(running.call.callId);
+      } else running.state = 'detached';
+    }
+    this.#batches.clear();
+    return effects;
+  }
+
+  /** A new session of the model: what runs belongs to the old one and comes back as information. */
+  newSession(): void {
+    this.#generation++;
+    this.#batches.clear();
+    for (const running of [...this.#running.values()]) {
+      if (running.state === 'queued') this.#running.delete(running.call.callId);
+    }
+  }
+
+  /** Deadlines. */
+  tick(now: number): ToolEffect[] {
+    const effects: ToolEffect[] = [];
+    for (const running of [...this.#running.values()]) {
+      if (running.state === 'queued' || now - running.startedAt < running.policy.timeoutMs) continue;
+      const { callId } = running.call;
+      this.#running.delete(callId);
+      effects.push({ type: 'abort', callId });
+      if (running.state === 'running' && running.generation === this.#generation) {
+        effects.push(...this.#output(running.call, TOOL_TEXT.timeout, true));
+      } else effects.push({ type: 'late', call: running.call, output: TOOL_TEXT.timeout, isError: true });
+    }
+    return effects.length > 0 ? [...effects, ...this.#startQueued(now)] : effects;
+  }
+
+  #refusal(call: ToolCall, batch: Batch): string | null {
+    if (this.#rounds >= MAX_ROUNDS_WITHOUT_CALLER) return TOOL_TEXT.rounds;
+    if (batch.total > MAX_CALLS_PER_RESPONSE || this.#running.size >= MAX_RUNNING_CALLS)
+      return TOOL_TEXT.tooMany;
+    if (call.args.length > MAX_ARGS_CHARS) return TOOL_TEXT.oversized;
+    return isJsonObject(call.args) ? null : TOOL_TEXT.malformed;
+  }
+
+  #startQueued(now: number): ToolEffect[] {
+    const effects: ToolEffect[] = [];
+    let exclusiveRuns = [...this.#running.values()].some(
+      (each) => each.state !== 'queued' && each.policy.exclusive,
+    );
+    for (const running of this.#running.values()) {
+      if (running.state !== 'queued' || (running.policy.exclusive && exclusiveRuns)) continue;
+      running.state = 'running';
+      running.startedAt = now;
+      exclusiveRuns ||= running.policy.exclusive;
+      effects.push({ type: 'run', call: running.call });
+    }
+    return effects;
+  }
+
+  #output(call: ToolCall, output: string, isError: boolean): ToolEffect[] {
+    return [{ type: 'output', callId: call.callId, output, isError }, ...this.#close(call.responseId)];
+  }
+
+  #close(responseId: string): ToolEffect[] {
+    const batch = this.#batches.get(responseId);
+    if (!batch) return [];
+    batch.open--;
+    return this.#settle(responseId, batch);
+  }
+
+  #settle(responseId: string, batch: Batch): ToolEffect[] {
+    if (batch.open > 0 || !batch.responseDone) return [];
+    this.#batches.delete(responseId);
+    if (batch.total === 0) return [];
+    this.#rounds++;
+    return [{ type: 'continue', interrupted: batch.interrupted }];
+  }
+
+  #batch(responseId: string): Batch {
+    let batch = this.#batches.get(responseId);
+    if (!batch) {
+      batch = { open: 0, total: 0, responseDone: this.#doneResponses.has(responseId), interrupted: false };
+      this.#batches.set(responseId, batch);
+    }
+    return batch;
+  }
+}
+
+function remember(set: Set<string>, id: string): void {
+  set.add(id);
+  if (set.size <= MAX_SEEN_CALL_IDS) return;
+  const oldest = set.values().next().value;
+  if (oldest !== undefined) set.delete(oldest);
+}
+
+/** An empty text counts as no arguments. Duplicate keys and other JSON values are refused by the caller's rule. */
+function isJsonObject(text: string): boolean {
+  if (text.trim() === '') return true;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
