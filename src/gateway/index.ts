@@ -1,1 +1,3 @@
 export * from './contract.ts';
+export * from './context.ts';
+export * from './facade.ts';
