@@ -1,0 +1,67 @@
+/**
+ * What `start` prints once it listens: what it is connected to, and how to call it.
+ *
+ * @module
+ */
+
+export interface BannerFacts {
+  readonly version: string;
+  /** The config file that was read, or `null` when there is none and defaults apply. */
+  readonly configFile: string | null;
+  /** Where it listens. */
+  readonly url: string;
+  readonly metricsUrl: string | null;
+  /** `server.publicUrl`, when there is one. */
+  readonly publicUrl: string | undefined;
+  readonly twilio: 'ready' | 'no_key' | 'unverified';
+  readonly model: string;
+  readonly agent: string;
+  readonly store: string;
+  readonly drainTimeoutS: number;
+}
+
+export function banner(facts: BannerFacts): string {
+  const connected: [string, string][] = [
+    ['Listening', facts.url],
+    ['Model', facts.model],
+    ['Agent', facts.agent],
+    ['Store', facts.store],
+    ['Config', facts.configFile ?? 'no file found, defaults apply'],
+  ];
+  if (facts.metricsUrl !== null) connected.push(['Metrics', facts.metricsUrl]);
+  const rows = connected.map(([name, value]) => `  ${name.padEnd(10)} ${value}`);
+  const ending =
+    `Ctrl+C takes no new calls and lets the running ones end, for up to ${facts.drainTimeoutS} s. ` +
+    'A second one ends them at once.';
+  return [`nanobot-realtime ${facts.version}`, '', ...rows, '', ...howToCall(facts), '', ending, ''].join(
+    '\n',
+  );
+}
+
+function howToCall({ publicUrl, url, twilio }: BannerFacts): string[] {
+  const base = (publicUrl ?? url).replace(/\/+$/, '');
+  const lines = ['How to call it'];
+  if (publicUrl === undefined) {
+    lines.push(
+      `  A phone cannot reach ${url}. To put it on a phone number:`,
+      '    1. make it reachable (a tunnel or a reverse proxy) and set channels.realtime.server.publicUrl;',
+      `    2. in Twilio, let "A call comes in" of your number call <that address>/twilio/voice by POST.`,
+      '  docs/guides/twilio.md goes through it step by step.',
+    );
+  } else {
+    lines.push(`  Twilio: let "A call comes in" of your number call ${base}/twilio/voice by POST,`);
+    lines.push('  then phone it. docs/guides/twilio.md goes through it step by step.');
+  }
+  if (twilio === 'no_key') {
+    lines.push(
+      '  Until it knows your Twilio auth token it refuses every call: set TWILIO_AUTH_TOKEN, or',
+      '  channels.realtime.carriers.twilio.authToken.',
+    );
+  }
+  if (twilio === 'unverified') {
+    lines.push(
+      '  WARNING: unsafeSkipSignature is on. Whoever reaches this address is believed to be Twilio.',
+    );
+  }
+  return lines;
+}
