@@ -1,5 +1,10 @@
 export { VirtualClock, type VirtualClockOptions } from '../clock-virtual.ts';
+export type { CarrierLink } from './carrier/link.ts';
+export type { HeardSegment } from './carrier/playout.ts';
+export type { CarrierViolation } from './carrier/stream-message.ts';
+export * from './fake-carrier.ts';
 export * from './fake-clock.ts';
+export * from './fake-gateway.ts';
 export * from './fake-model.ts';
 export { CLIENT_EVENT_TYPES, type ClientEvent } from './model/client-event-schema.ts';
 export type { ConversationItem } from './model/conversation.ts';

@@ -6,11 +6,11 @@
  */
 
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime';
-import { type AudioFormat, audioBase64, bytesPerMs, createTranscoder } from '../../audio/index.ts';
+import { type AudioFormat, audioBase64, bytesPerMs, fromSamples, resample } from '../../audio/index.ts';
 import type { Clock, ClockTimer } from '../../clock.ts';
 import type { ResponseParams, WireFormat } from './client-event-schema.ts';
 import type { Conversation, ConversationItem } from './conversation.ts';
-import type { FakeAction, Sound, TypedEvent } from './script.ts';
+import { type FakeAction, type Sound, type Tone, type TypedEvent, tone } from './script.ts';
 
 export interface FakeTiming {
   /** From `response.created` to the first output, in ms. */
@@ -153,7 +153,7 @@ export class FakeResponse {
     return { status: 'completed' };
   }
 
-  *#speak(text: string, sound: Sound): Generator<number, void> {
+  *#speak(text: string, sound: Sound | Tone): Generator<number, void> {
     const { timing, conversation, format } = this.#context;
     const bytes = convert(sound, format);
     const at = this.#message('audio', () => text);
@@ -329,17 +329,10 @@ export function wire(item: ConversationItem): Readonly<Record<string, unknown>> 
   return { object: 'realtime.item', ...item };
 }
 
-function convert(sound: Sound, format: AudioFormat): Uint8Array {
-  const from: AudioFormat = { encoding: 'pcm16', sampleRate: sound.sampleRate };
-  const { buffer, byteOffset, byteLength } = sound.samples;
-  const transcoder = createTranscoder(from, format);
-  const body = transcoder.process(new Uint8Array(buffer, byteOffset, byteLength));
-  const bytes = Buffer.concat([
-    typeof body === 'string' ? Buffer.from(body, 'base64') : body,
-    transcoder.flush(),
-  ]);
-  transcoder.close();
-  return bytes;
+function convert(sound: Sound | Tone, format: AudioFormat): Uint8Array {
+  const { samples, sampleRate } =
+    'samples' in sound ? sound : tone(sound.durationMs, sound.hz, format.sampleRate);
+  return fromSamples(resample(samples, sampleRate, format.sampleRate), format);
 }
 
 function portion(words: readonly string[], n: number, count: number): number {

@@ -542,7 +542,7 @@ export class FakeModelSession {
 
   #send<E extends TypedEvent>(event: E): void {
     if (!this.#open) return;
-    const full = { event_id: this.#options.newId('event'), ...event };
+    const full: WireEvent = { event_id: this.#options.newId('event'), ...(event as TypedEvent) };
     this.sent.push(full);
     this.#peer.send(JSON.stringify(full));
   }

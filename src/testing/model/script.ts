@@ -8,9 +8,16 @@ import type { SampleRate } from '../../audio/index.ts';
 import type { ResponseParams } from './client-event-schema.ts';
 import type { ConversationItem } from './conversation.ts';
 
+/** Mono sound. At another rate than the session's it is resampled: `await loadAudio()` first. */
 export interface Sound {
   readonly samples: Int16Array;
   readonly sampleRate: SampleRate;
+}
+
+/** A tone, made at whatever rate the session speaks. */
+export interface Tone {
+  readonly durationMs: number;
+  readonly hz: number;
 }
 
 /** Any event of the server's. */
@@ -19,7 +26,7 @@ export interface TypedEvent {
 }
 
 export type FakeAction =
-  | { readonly type: 'say'; readonly text: string; readonly sound: Sound }
+  | { readonly type: 'say'; readonly text: string; readonly sound: Sound | Tone }
   | { readonly type: 'call'; readonly name: string; readonly args: string; readonly callId: string | null }
   | { readonly type: 'wait'; readonly ms: number }
   | { readonly type: 'fail'; readonly code: string }
@@ -53,10 +60,9 @@ export type TurnHandler = (turn: FakeTurn) => readonly FakeAction[] | Promise<re
 
 /** Speech takes about this long for each character. */
 const MS_PER_CHARACTER = 65;
-const TONE_RATE = 24000;
 
 /** A sine tone; what the fake model speaks with unless it is given other sound. */
-export function tone(durationMs: number, hz = 440, sampleRate: SampleRate = TONE_RATE, level = 0.3): Sound {
+export function tone(durationMs: number, hz = 440, sampleRate: SampleRate = 24000, level = 0.3): Sound {
   const samples = new Int16Array(Math.round((durationMs * sampleRate) / 1000));
   const step = (2 * Math.PI * hz) / sampleRate;
   for (let i = 0; i < samples.length; i += 1) samples[i] = Math.round(level * 32767 * Math.sin(step * i));
@@ -69,7 +75,7 @@ export function say(
   options: { sound?: Sound; durationMs?: number; hz?: number } = {},
 ): FakeAction {
   const durationMs = options.durationMs ?? Math.max(200, text.length * MS_PER_CHARACTER);
-  return { type: 'say', text, sound: options.sound ?? tone(durationMs, options.hz) };
+  return { type: 'say', text, sound: options.sound ?? { durationMs, hz: options.hz ?? 440 } };
 }
 
 /** Calls a function; `args` that is text goes out as it is, valid JSON or not. */
