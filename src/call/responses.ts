@@ -192,6 +192,7 @@ export class ResponseSequencer {
     if (ours && !ours.cancelWanted) this.#waiting.unshift(ours.waiting);
     this.#active = null;
     this.#outstanding = null;
+    this.#held = false;
     this.#retryAt = null;
     this.#waiting = this.#waiting.filter((each) => each.wish.kind === 'prompt');
   }
