@@ -44,7 +44,9 @@ function castValue(value: unknown, schema: Schema): unknown {
       return value === null || value === undefined ? value : pythonText(value);
     case 'array': {
       const items = schema.items;
-      return Array.isArray(value) && isJsonObject(items) ? value.map((each) => castValue(each, items)) : value;
+      return Array.isArray(value) && isJsonObject(items)
+        ? value.map((each) => castValue(each, items))
+        : value;
     }
     case 'object':
       return isJsonObject(value) ? castObject(value, schema) : value;

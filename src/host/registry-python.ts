@@ -47,7 +47,9 @@ export function pythonRepr(value: unknown, depth = 0): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (depth >= MAX_REPR_DEPTH) return '...';
   if (Array.isArray(value)) return `[${value.map((item) => pythonRepr(item, depth + 1)).join(', ')}]`;
-  const entries = Object.entries(value).map(([key, item]) => `${quoted(key)}: ${pythonRepr(item, depth + 1)}`);
+  const entries = Object.entries(value).map(
+    ([key, item]) => `${quoted(key)}: ${pythonRepr(item, depth + 1)}`,
+  );
   return `{${entries.join(', ')}}`;
 }
 

@@ -36,14 +36,38 @@ function sizeErrors(label: string, schema: Schema, value: unknown): string[] {
     if (typeof bound === 'number' && broken(bound)) errors.push(`${label} ${message(bound)}`);
   };
   if (typeof value === 'number') {
-    limit('minimum', (bound) => value < bound, (bound) => `must be >= ${bound}`);
-    limit('maximum', (bound) => value > bound, (bound) => `must be <= ${bound}`);
+    limit(
+      'minimum',
+      (bound) => value < bound,
+      (bound) => `must be >= ${bound}`,
+    );
+    limit(
+      'maximum',
+      (bound) => value > bound,
+      (bound) => `must be <= ${bound}`,
+    );
   } else if (typeof value === 'string') {
-    limit('minLength', (bound) => value.length < bound, (bound) => `must be at least ${bound} chars`);
-    limit('maxLength', (bound) => value.length > bound, (bound) => `must be at most ${bound} chars`);
+    limit(
+      'minLength',
+      (bound) => value.length < bound,
+      (bound) => `must be at least ${bound} chars`,
+    );
+    limit(
+      'maxLength',
+      (bound) => value.length > bound,
+      (bound) => `must be at most ${bound} chars`,
+    );
   } else if (Array.isArray(value)) {
-    limit('minItems', (bound) => value.length < bound, (bound) => `must have at least ${bound} items`);
-    limit('maxItems', (bound) => value.length > bound, (bound) => `must be at most ${bound} items`);
+    limit(
+      'minItems',
+      (bound) => value.length < bound,
+      (bound) => `must have at least ${bound} items`,
+    );
+    limit(
+      'maxItems',
+      (bound) => value.length > bound,
+      (bound) => `must be at most ${bound} items`,
+    );
   }
   return errors;
 }

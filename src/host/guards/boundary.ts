@@ -14,7 +14,9 @@ export class WorkspaceBoundaryError extends Error {
 
   /** Refuses a path outside the workspace. */
   static outside(asGiven: string, workspace: string): WorkspaceBoundaryError {
-    return new WorkspaceBoundaryError(`Path ${asGiven} is outside allowed directory ${workspace}${HARD_BOUNDARY}`);
+    return new WorkspaceBoundaryError(
+      `Path ${asGiven} is outside allowed directory ${workspace}${HARD_BOUNDARY}`,
+    );
   }
 
   /** Refuses what no tool reaches whatever the config says: our own config, data and code. */

@@ -6,7 +6,15 @@
  */
 
 import { constants, type Dirent, existsSync, type Stats } from 'node:fs';
-import { access as checkAccess, type FileHandle, lstat, mkdir, open, opendir, readlink } from 'node:fs/promises';
+import {
+  access as checkAccess,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readlink,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathKey, resolvePhysical } from './physical-path.ts';
 

@@ -13,10 +13,8 @@ export const MAX_FILE_STATE_SESSIONS = 128;
 /** Files remembered per session. */
 export const MAX_FILES_PER_SESSION = 1024;
 
-const NOT_READ =
-  'Warning: file has not been read yet. Read it first to verify content before editing.';
-const MODIFIED =
-  'Warning: file has been modified since last read. Re-read to verify content before editing.';
+const NOT_READ = 'Warning: file has not been read yet. Read it first to verify content before editing.';
+const MODIFIED = 'Warning: file has been modified since last read. Re-read to verify content before editing.';
 
 /** A map that forgets what was used least recently. */
 class RecentMap<V> {

@@ -85,7 +85,12 @@ export async function readGuarded(
         if (stats.size > maxBytes) return { kind: 'too-large', path, size: stats.size };
         const bytes = await readUpTo(handle, maxBytes);
         if (bytes === null) return { kind: 'too-large', path, size: maxBytes + 1 };
-        return { kind: 'file', path, bytes, fingerprint: { mtimeMs: stats.mtimeMs, contentHash: hashOf(bytes) } };
+        return {
+          kind: 'file',
+          path,
+          bytes,
+          fingerprint: { mtimeMs: stats.mtimeMs, contentHash: hashOf(bytes) },
+        };
       } finally {
         await handle.close();
       }
@@ -110,7 +115,9 @@ async function replacedMode(
   try {
     const { handle, stats } = await directory.openFile(name, constants.O_RDONLY);
     await handle.close();
-    if (!stats.isFile()) throw new Error(`Is not a regular file: ${asGiven}`);
+    if (!stats.isFile()) {
+      throw new Error(`${stats.isDirectory() ? 'Is a directory' : 'Is not a regular file'}: ${asGiven}`);
+    }
     if (!view.allowsFile(stats)) throw WorkspaceBoundaryError.reserved(asGiven);
     // A rename would replace a read-only file without asking.
     await directory.requireWritable(name);
@@ -134,7 +141,7 @@ export async function writeGuarded(
 ): Promise<FileFingerprint> {
   view.require(physicalPath, asGiven);
   const name = basename(physicalPath);
-  if (name === '') throw new Error(`Is not a regular file: ${asGiven}`);
+  if (name === '') throw new Error(`Is a directory: ${asGiven}`);
   try {
     const directory = await DirectoryHandle.create(dirname(physicalPath));
     try {

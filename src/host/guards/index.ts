@@ -1,5 +1,6 @@
 export * from './address-ranges.ts';
 export * from './boundary.ts';
+export * from './command-guard.ts';
 export * from './directory-handle.ts';
 export * from './file-states.ts';
 export * from './guarded-fetch.ts';

@@ -27,7 +27,11 @@ export function pinnedLookup(addresses: readonly PinnedAddress[]) {
   return (_hostname: string, options: LookupOptions, callback: LookupCallback): void => {
     const wanted = addresses.filter(({ family }) => !options.family || options.family === family);
     const [first] = wanted;
-    if (options.all) callback(null, wanted.map(({ address, family }) => ({ address, family })));
+    if (options.all)
+      callback(
+        null,
+        wanted.map(({ address, family }) => ({ address, family })),
+      );
     else if (first !== undefined) callback(null, first.address, first.family);
     else callback(Object.assign(new Error('no checked address'), { code: 'ENOTFOUND' }), '');
   };

@@ -51,11 +51,7 @@ export class ReservedRoots {
       const found = await stat(root).catch(() => null);
       if (found?.isFile()) inodes.add(`${found.dev}:${found.ino}`);
     }
-    return new ReservedRoots(
-      await resolveHardRoots(),
-      await Promise.all(soft.map(resolvePhysical)),
-      inodes,
-    );
+    return new ReservedRoots(await resolveHardRoots(), await Promise.all(soft.map(resolvePhysical)), inodes);
   }
 
   /**

@@ -6,6 +6,7 @@
 
 import { join } from 'node:path';
 import { DirectoryHandle, errorCode, PathSwappedError } from './directory-handle.ts';
+import { resolvePhysical } from './physical-path.ts';
 import type { WorkspaceView } from './workspace-policy.ts';
 
 /** Most entries one walk yields. */
@@ -99,5 +100,18 @@ export async function* walk(
       // Gone, swapped or closed to us since it was listed: nothing of it is seen.
       if (!(error instanceof PathSwappedError) && errorCode(error) === null) throw error;
     }
+  }
+}
+
+/** Whether an entry is a folder; a link counts as what it leads to, as long as that is allowed. */
+export async function leadsToFolder(view: WorkspaceView, entry: WalkEntry): Promise<boolean> {
+  if (entry.kind !== 'link') return entry.kind === 'directory';
+  try {
+    const target = await resolvePhysical(entry.path);
+    if (!view.allows(target)) return false;
+    await (await DirectoryHandle.open(target)).close();
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -119,7 +119,9 @@ export class WorkspacePolicy {
       restricted: scope?.restrictToWorkspace ?? true,
       home: this.#options.home ?? homedir(),
       readRoots: await Promise.all(readRoots.map((root) => resolvePhysical(resolve(root)))),
-      reserved: await ReservedRoots.snapshot((this.#options.reservedRoots ?? []).map((root) => resolve(root))),
+      reserved: await ReservedRoots.snapshot(
+        (this.#options.reservedRoots ?? []).map((root) => resolve(root)),
+      ),
     });
   }
 }

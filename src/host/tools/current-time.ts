@@ -38,7 +38,10 @@ export function currentTimeTool(clock: Clock, timezone: string | null): Tool {
     name: 'current_time',
     description: 'Tell the date, the time of day and the weekday.',
     parameters: strictParameters({
-      timezone: { type: 'string', description: "IANA time zone, e.g. 'Europe/Paris' (default: the user's own)" },
+      timezone: {
+        type: 'string',
+        description: "IANA time zone, e.g. 'Europe/Paris' (default: the user's own)",
+      },
     }),
     readOnly: true,
     execute: async (args) => {

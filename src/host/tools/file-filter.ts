@@ -5,14 +5,7 @@
  */
 
 import { basename, dirname, relative } from 'node:path';
-import {
-  asRefusal,
-  errorCode,
-  isWithin,
-  type WalkEntry,
-  type WorkspaceView,
-  walk,
-} from '../guards/index.ts';
+import { asRefusal, errorCode, isWithin, type WalkEntry, type WorkspaceView, walk } from '../guards/index.ts';
 import type { ToolArguments } from '../registry-tool.ts';
 import { textArg } from './arguments.ts';
 import { compileGlob } from './glob.ts';

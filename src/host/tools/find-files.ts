@@ -5,7 +5,7 @@
  */
 
 import { lstat } from 'node:fs/promises';
-import type { WorkspacePolicy } from '../guards/index.ts';
+import { leadsToFolder, type WorkspacePolicy } from '../guards/index.ts';
 import { type Tool, toolError, toolText } from '../registry-tool.ts';
 import { flagArg, integerArg, strictParameters, textArg } from './arguments.ts';
 import { reportingFailure } from './file-failure.ts';
@@ -65,7 +65,7 @@ export function findFilesTool(policy: WorkspacePolicy): Tool {
         const newestFirst = textArg(args, 'sort') === 'modified';
         const found: Found[] = [];
         for await (const entry of target.entries) {
-          const isFolder = entry.kind === 'directory';
+          const isFolder = await leadsToFolder(view, entry);
           if (isFolder && (filter.hasType || !flagArg(args, 'include_dirs'))) continue;
           if (!filter.glob(entry.relative) || !(isFolder || filter.type(entry.name))) continue;
           const shown = displayPath(view, entry.path, target.root);

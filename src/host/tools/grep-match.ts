@@ -48,7 +48,8 @@ export function compilePattern({ source, caseInsensitive, fixed }: GrepPattern):
   }
 }
 
-const clipped = (line: string) => (line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS - 3)}...` : line);
+const clipped = (line: string) =>
+  line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS - 3)}...` : line;
 
 function block(lines: readonly string[], match: number, query: GrepQuery): string {
   const first = Math.max(0, match - query.before);

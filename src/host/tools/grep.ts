@@ -185,7 +185,12 @@ export function grepTool(policy: WorkspacePolicy, clock: Clock): Tool {
       "output_mode to 'content' for the lines, 'count' for numbers. Binary and very large files are passed over.",
     parameters: strictParameters(
       {
-        pattern: { type: 'string', minLength: 1, maxLength: 2000, description: 'Regular expression or plain text' },
+        pattern: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 2000,
+          description: 'Regular expression or plain text',
+        },
         path: { type: 'string', description: "Folder or file to search in (default '.')" },
         glob: { type: 'string', description: "File pattern, e.g. '*.md' or 'notes/**/*.txt'" },
         type: { type: 'string', description: "File type, e.g. 'py', 'ts', 'md', 'json'" },
@@ -194,12 +199,18 @@ export function grepTool(policy: WorkspacePolicy, clock: Clock): Tool {
         output_mode: {
           type: 'string',
           enum: ['content', 'files_with_matches', 'count'],
-          description: 'content: matching lines; files_with_matches: paths (default); count: matches per file',
+          description:
+            'content: matching lines; files_with_matches: paths (default); count: matches per file',
         },
         context_before: count('Lines to show before each match'),
         context_after: count('Lines to show after each match'),
         max_matches: { type: 'integer', minimum: 1, maximum: 1000, description: 'head_limit for content' },
-        max_results: { type: 'integer', minimum: 1, maximum: 1000, description: 'head_limit for the other modes' },
+        max_results: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 1000,
+          description: 'head_limit for the other modes',
+        },
         head_limit: {
           type: 'integer',
           minimum: 0,

@@ -4,27 +4,13 @@
  * @module
  */
 
-import { errorCode, resolvePhysical, type WalkEntry, type WorkspacePolicy, type WorkspaceView } from '../guards/index.ts';
-import { asRefusal, DirectoryHandle, walk } from '../guards/index.ts';
+import { asRefusal, errorCode, leadsToFolder, type WorkspacePolicy, walk } from '../guards/index.ts';
 import { type Tool, toolError, toolText } from '../registry-tool.ts';
 import { flagArg, integerArg, strictParameters, textArg } from './arguments.ts';
 import { reportingFailure } from './file-failure.ts';
 
 /** Entries shown when the call doesn't say. */
 export const DEFAULT_LIST_ENTRIES = 200;
-
-/** A link counts as what it leads to, as long as that is allowed. */
-async function isFolder(view: WorkspaceView, entry: WalkEntry): Promise<boolean> {
-  if (entry.kind !== 'link') return entry.kind === 'directory';
-  try {
-    const target = await resolvePhysical(entry.path);
-    if (!view.allows(target)) return false;
-    await (await DirectoryHandle.open(target)).close();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export function listDirTool(policy: WorkspacePolicy): Tool {
   return {
@@ -58,7 +44,7 @@ export function listDirTool(policy: WorkspacePolicy): Tool {
           for await (const entry of walk(view, folder, { recursive, signal })) {
             total += 1;
             if (items.length >= cap) continue;
-            const folderEntry = await isFolder(view, entry);
+            const folderEntry = await leadsToFolder(view, entry);
             if (recursive) items.push(folderEntry ? `${entry.relative}/` : entry.relative);
             else items.push(`${folderEntry ? '📁' : '📄'} ${entry.name}`);
           }

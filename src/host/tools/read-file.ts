@@ -66,14 +66,17 @@ async function read(view: WorkspaceView, args: ToolArguments): Promise<ToolResul
       return toolError(`Error: Not a file: ${path}`);
     case 'too-large': {
       const size = (file.size / MIB).toFixed(1);
-      return toolError(`Error: File too large to read (${size} MiB). Maximum is ${MAX_READ_BYTES / MIB} MiB.`);
+      return toolError(
+        `Error: File too large to read (${size} MiB). Maximum is ${MAX_READ_BYTES / MIB} MiB.`,
+      );
     }
     case 'file':
       break;
   }
   if (file.bytes.length === 0) return toolText(`(Empty file: ${path})`);
   const mime = imageType(file.bytes);
-  if (mime !== null) return { content: imageBlocks(file.bytes, mime, `(Image file: ${path})`), isError: false };
+  if (mime !== null)
+    return { content: imageBlocks(file.bytes, mime, `(Image file: ${path})`), isError: false };
 
   const states = currentFileStates();
   const window = { offset: integerArg(args, 'offset') ?? 1, limit: integerArg(args, 'limit') };
@@ -82,7 +85,9 @@ async function read(view: WorkspaceView, args: ToolArguments): Promise<ToolResul
   }
   const text = decodeUtf8(file.bytes);
   if (text === null) {
-    return toolError(`Error: Cannot read binary file ${path}. Only UTF-8 text and images are supported.`);
+    return toolError(
+      `Error: Cannot read binary file ${path} (MIME: unknown). Only UTF-8 text and images are supported.`,
+    );
   }
   const result = numberedLines(text, window.offset, window.limit ?? DEFAULT_READ_LINES);
   if (!result.isError) states?.recordRead(physical, window, file.fingerprint);
@@ -99,13 +104,20 @@ export function readFileTool(policy: WorkspacePolicy): Tool {
     parameters: strictParameters(
       {
         path: { type: 'string', description: 'The file to read, relative to the workspace' },
-        offset: { type: 'integer', minimum: 1, description: 'First line to show, counted from 1 (default 1)' },
+        offset: {
+          type: 'integer',
+          minimum: 1,
+          description: 'First line to show, counted from 1 (default 1)',
+        },
         limit: {
           type: 'integer',
           minimum: 1,
           description: `Most lines to show (default ${DEFAULT_READ_LINES})`,
         },
-        force: { type: 'boolean', description: 'Show the content even if it has not changed since the last read' },
+        force: {
+          type: 'boolean',
+          description: 'Show the content even if it has not changed since the last read',
+        },
       },
       ['path'],
     ),

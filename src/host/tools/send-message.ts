@@ -5,22 +5,15 @@
  */
 
 import { currentRequestContext } from '../../gateway/index.ts';
+import type { OutboundMessage } from '../bus/index.ts';
 import { type Tool, toolError, toolText } from '../registry-tool.ts';
 import { strictParameters, textArg } from './arguments.ts';
 
 /** Longest message. */
 export const MAX_MESSAGE_CHARS = 20_000;
 
-/** What goes on the bus; the shape of nanobot's `OutboundMessage`. */
-export interface OutboundToolMessage {
-  readonly channel: string;
-  readonly chatId: string;
-  readonly content: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
 /** Hands a message to the bus; rejects when the bus doesn't take it. */
-export type PublishOutbound = (message: OutboundToolMessage) => Promise<void> | void;
+export type PublishOutbound = (message: OutboundMessage) => Promise<void> | void;
 
 export function sendMessageTool(publishOutbound: PublishOutbound): Tool {
   return {
@@ -31,8 +24,16 @@ export function sendMessageTool(publishOutbound: PublishOutbound): Tool {
     parameters: strictParameters(
       {
         content: { type: 'string', minLength: 1, maxLength: MAX_MESSAGE_CHARS, description: 'The message' },
-        channel: { type: 'string', maxLength: 200, description: 'Channel to send by (default: the current one)' },
-        chat_id: { type: 'string', maxLength: 500, description: 'Chat to send to (default: the current one)' },
+        channel: {
+          type: 'string',
+          maxLength: 200,
+          description: 'Channel to send by (default: the current one)',
+        },
+        chat_id: {
+          type: 'string',
+          maxLength: 500,
+          description: 'Chat to send to (default: the current one)',
+        },
       },
       ['content'],
     ),
@@ -47,7 +48,13 @@ export function sendMessageTool(publishOutbound: PublishOutbound): Tool {
         ...(isSameChat && request.messageId !== null ? { message_id: request.messageId } : {}),
       };
       try {
-        await publishOutbound({ channel, chatId, content: textArg(args, 'content') ?? '', metadata });
+        await publishOutbound({
+          channel,
+          chatId,
+          content: textArg(args, 'content') ?? '',
+          media: [],
+          metadata,
+        });
       } catch (error) {
         return toolError(`Error sending message: ${error instanceof Error ? error.message : String(error)}`);
       }

@@ -50,9 +50,11 @@ const none = (outcome: EditOutcome): Selection => ({ kind: 'none', outcome });
 function select(matches: readonly TextMatch[], edit: TextEdit): Selection {
   const { replaceAll, occurrence, lineHint } = edit;
   const count = matches.length;
-  if (replaceAll && occurrence !== null) return none(failed('occurrence cannot be used with replace_all=true.'));
+  if (replaceAll && occurrence !== null)
+    return none(failed('occurrence cannot be used with replace_all=true.'));
   if (replaceAll && lineHint !== null) return none(failed('line_hint cannot be used with replace_all=true.'));
-  if (occurrence !== null && lineHint !== null) return none(failed('line_hint cannot be used with occurrence.'));
+  if (occurrence !== null && lineHint !== null)
+    return none(failed('line_hint cannot be used with occurrence.'));
   if (replaceAll) return { kind: 'selected', matches };
   if (occurrence !== null) {
     const match = matches[occurrence - 1];
@@ -65,7 +67,9 @@ function select(matches: readonly TextMatch[], edit: TextEdit): Selection {
     return none(
       covering.length === 0
         ? failed(`line_hint ${lineHint} does not match; old_text appears at ${lineList(matches)}.`)
-        : failed(`line_hint ${lineHint} is ambiguous; old_text appears ${covering.length} times on that line.`),
+        : failed(
+            `line_hint ${lineHint} is ambiguous; old_text appears ${covering.length} times on that line.`,
+          ),
     );
   }
   if (count === 1) return { kind: 'selected', matches };
@@ -77,7 +81,12 @@ function select(matches: readonly TextMatch[], edit: TextEdit): Selection {
   });
 }
 
-function replaced(content: string, matches: readonly TextMatch[], wanted: string, replacement: string): string {
+function replaced(
+  content: string,
+  matches: readonly TextMatch[],
+  wanted: string,
+  replacement: string,
+): string {
   const parts: string[] = [];
   let at = 0;
   for (const { start, end } of matches) {

@@ -22,7 +22,12 @@ export const MAX_LINE_COMPARISONS = 20_000_000;
 /** Most matches collected; an edit that hits more is a mistake. */
 export const MAX_MATCHES = 100_000;
 
-const QUOTES: Readonly<Record<string, string>> = { '\u2018': "'", '\u2019': "'", '\u201c': '"', '\u201d': '"' };
+const QUOTES: Readonly<Record<string, string>> = {
+  '\u2018': "'",
+  '\u2019': "'",
+  '\u201c': '"',
+  '\u201d': '"',
+};
 
 /** Curly quotes made straight; every position stays the same. */
 export function straightQuotes(text: string): string {
@@ -69,7 +74,11 @@ function lineMatches(content: string, wanted: string, normalise: (line: string) 
     position += line.length + 1;
   }
   const matches: TextMatch[] = [];
-  for (let first = 0; first + wantedLines.length <= lines.length && matches.length < MAX_MATCHES; first += 1) {
+  for (
+    let first = 0;
+    first + wantedLines.length <= lines.length && matches.length < MAX_MATCHES;
+    first += 1
+  ) {
     if (!wantedLines.every((line, offset) => normalised[first + offset] === line)) continue;
     const last = first + wantedLines.length - 1;
     const end = (starts[last] ?? 0) + (lines[last]?.length ?? 0);
@@ -95,7 +104,9 @@ const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? '';
 export function reindented(wanted: string, actual: string, replacement: string): string {
   const wantedLines = wanted.split('\n');
   const actualLines = actual.split('\n');
-  const first = wantedLines.findIndex((line, index) => line.trim() !== '' && actualLines[index]?.trim() !== '');
+  const first = wantedLines.findIndex(
+    (line, index) => line.trim() !== '' && actualLines[index]?.trim() !== '',
+  );
   if (wantedLines.length !== actualLines.length || first === -1) return replacement;
   const from = indentOf(wantedLines[first] ?? '');
   const to = indentOf(actualLines[first] ?? '');
