@@ -68,6 +68,7 @@ export interface RealtimeModelEvents {
   speechStopped: [at: { itemId?: string; audioEndMs?: number }];
   /** The caller's turn is committed; its transcript may come later or never. */
   inputCommitted: [turn: { itemId: string }];
+  /** What the caller said in one turn: the whole text so far, and with `final` the last word on it. */
   inputTranscript: [transcript: { itemId: string; text: string; final: boolean }];
   responseStarted: [response: { responseId: string; requestId?: string }];
   outputAudio: [audio: { responseId: string; itemId: string; audio: AudioData }];
