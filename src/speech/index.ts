@@ -1,4 +1,5 @@
 export * from './contract.ts';
+export * from './dictionary.ts';
 export * from './endpointer.ts';
 export { grammarWords, MAX_GRAMMAR_CHARS } from './jsgf.ts';
 export * from './recogniser.ts';
