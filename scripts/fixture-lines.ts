@@ -1,0 +1,18 @@
+/** What the synthesised caller says: file name → text. */
+
+/** The demo's call, in the order in which it is played. */
+export const DEMO_LINES = {
+  'ask-time': 'What time is it?',
+  'list-files': 'What files are there?',
+  'read-notes': 'Please read me the file, notes dot text.',
+  'read-outside': 'Please read me the password file.',
+  'long-answer': 'Tell me about yourself.',
+  interrupt: 'Okay, please stop now.',
+  goodbye: 'Thank you, goodbye.',
+} as const;
+
+/** Utterances of the tests, each in several formats, noisy and clipped. */
+export const UTTERANCES = {
+  'what-time-is-it': 'What time is it?',
+  'not-a-command': 'My sister went to the market to buy some apples.',
+} as const;
