@@ -19,3 +19,4 @@ export {
   toolText,
 } from './registry-tool.ts';
 export { type BuiltinToolsOptions, createBuiltinTools, type ExecToolConfig } from './tools/index.ts';
+export * from './config/index.ts';

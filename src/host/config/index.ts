@@ -1,0 +1,2 @@
+export type { HostConfig, McpServerConfig, ProviderConfig } from './host-config.ts';
+export * from './load.ts';
