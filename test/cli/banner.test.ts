@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { type BannerFacts, banner } from '../../src/cli/banner.ts';
+
+const facts: BannerFacts = {
+  version: '1.2.3',
+  configFile: '/home/me/.nanobot/config.json',
+  url: 'http://127.0.0.1:8787',
+  metricsUrl: null,
+  publicUrl: undefined,
+  twilio: 'ready',
+  model: 'OpenAI gpt-realtime-2.1',
+  agent: 'nanobot (embedded), 8 tools',
+  store: 'SQLite',
+  drainTimeoutS: 30,
+};
+
+describe('what start prints', () => {
+  it('says what it is connected to', () => {
+    const text = banner(facts);
+    for (const each of [facts.version, facts.url, facts.model, facts.agent, facts.store, facts.configFile]) {
+      expect(text).toContain(each);
+    }
+    expect(text).not.toContain('Metrics');
+  });
+
+  it('says what is missing before a phone can reach it', () => {
+    const text = banner(facts);
+    expect(text).toContain('A phone cannot reach http://127.0.0.1:8787');
+    expect(text).toContain('publicUrl');
+  });
+
+  it('names the very address for the carrier once there is a public one', () => {
+    const text = banner({ ...facts, publicUrl: 'https://voice.example.com/phone/' });
+    expect(text).toContain('https://voice.example.com/phone/twilio/voice by POST');
+    expect(text).not.toContain('cannot reach');
+  });
+
+  it('says that calls are refused until there is an auth token', () => {
+    expect(banner({ ...facts, twilio: 'no_key' })).toContain('TWILIO_AUTH_TOKEN');
+    expect(banner(facts)).not.toContain('TWILIO_AUTH_TOKEN');
+  });
+
+  it('warns when signatures are skipped', () => {
+    expect(banner({ ...facts, twilio: 'unverified' })).toContain('WARNING');
+  });
+
+  it('says so when defaults apply', () => {
+    expect(banner({ ...facts, configFile: null })).toContain('defaults apply');
+  });
+});
