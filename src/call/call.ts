@@ -127,6 +127,10 @@ export class Call extends Emitter<CallEvents> {
     return this.#options.id;
   }
 
+  get chatId(): string {
+    return this.#options.chatId;
+  }
+
   get isAttached(): boolean {
     return this.#leg !== null;
   }

@@ -92,6 +92,12 @@ export class CallDesk {
     return this.#entries.get(callId)?.call;
   }
 
+  /** The call of a chat, while a caller is on the line. */
+  callOfChat(chatId: string): Call | undefined {
+    for (const { call } of this.#entries.values()) if (call.chatId === chatId && call.isAttached) return call;
+    return undefined;
+  }
+
   /** No new calls. Resolves when all have ended; past the bound the rest is told so and hung up. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;

@@ -1,0 +1,8 @@
+export { createModels, KEY_VARIABLES, type ModelParts } from './models.ts';
+export {
+  CHANNEL_NAME,
+  type ChannelMessage,
+  type ChannelParts,
+  type RealtimeChannelOptions,
+  RealtimeVoiceChannel,
+} from './realtime-channel.ts';

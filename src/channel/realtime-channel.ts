@@ -1,0 +1,239 @@
+/**
+ * The channel that nanobot sees: built with its config section and the bus, it opts in to the tool gateway, listens
+ * for calls from `start()` to `stop()`, and speaks what the agent sends.
+ *
+ * @module
+ */
+
+import { mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Registry } from 'prom-client';
+import { loadAudio } from '../audio/index.ts';
+import { CallDesk, defaultToolPolicy, loadPrompts } from '../call/index.ts';
+import { type Clock, realClock } from '../clock.ts';
+import { type RealtimeConfig, type RealtimeConfigInput, realtimeConfigSchema } from '../config.ts';
+import { VoiceError } from '../errors.ts';
+import type { ToolGateway } from '../gateway/index.ts';
+import type { CommandModelFactoryOptions } from '../model/command/index.ts';
+import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
+import { createLogger, type Logger } from '../observe/index.ts';
+import { createVoiceServer, type VoiceServer } from '../server/index.ts';
+import { createSynthesiser, type Synthesiser } from '../speech/index.ts';
+import { openStore, type Store } from '../store/index.ts';
+import { historyOfTurns } from './history.ts';
+import { createModels } from './models.ts';
+
+export const CHANNEL_NAME = 'realtime';
+
+/** A message of the agent's for a chat, as the bus carries it. */
+export interface ChannelMessage {
+  readonly chatId: string;
+  readonly content: string;
+}
+
+/** What an embedder may replace; everything has a default. */
+export interface ChannelParts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** An open store; the channel does not close it. */
+  readonly store?: Store;
+  /** Folder for what the channel keeps. @defaultValue `~/.nanobot/realtime` */
+  readonly dataDirectory?: string;
+  /** Who the agent is, when the config does not say. */
+  readonly persona?: string;
+  readonly models?: RealtimeModelFactory;
+  readonly synthesiser?: Synthesiser;
+  /** What a session held before the call: earlier calls and text turns, oldest first. */
+  readonly history?: (sessionKey: string, limit: number) => Promise<readonly HistoryItem[]>;
+  readonly onTurnFinal?: (sessionKey: string) => void;
+  readonly slotValues?: CommandModelFactoryOptions['slotValues'];
+  readonly registry?: Registry;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface RealtimeChannelOptions {
+  /** Handed over by the channel manager because `wantsToolGateway` says so. */
+  readonly toolGateway?: ToolGateway;
+  readonly parts?: ChannelParts;
+}
+
+const DEFAULT_PERSONA = 'You are nanobot, a helpful personal assistant.';
+
+interface Running {
+  readonly desk: CallDesk;
+  readonly server: VoiceServer;
+  readonly models: RealtimeModelFactory;
+  readonly store: Store;
+  readonly address: string;
+  readonly release: () => Promise<void>;
+}
+
+export class RealtimeVoiceChannel {
+  static readonly channelName = CHANNEL_NAME;
+  /** Opts in: the channel manager passes `{ toolGateway }`. */
+  static readonly wantsToolGateway = true;
+
+  readonly name = CHANNEL_NAME;
+  readonly config: RealtimeConfig;
+  readonly #gateway: ToolGateway | null;
+  readonly #parts: ChannelParts;
+  readonly #logger: Logger;
+  #running: Running | null = null;
+  #starting: Promise<Running> | null = null;
+  #stopping: Promise<void> | null = null;
+  #release: () => void = () => {};
+
+  /**
+   * @param config - the section `channels.realtime`
+   * @param _bus - nanobot's message bus; what a caller says does not go through it, the gateway is the way to the tools
+   * @throws VoiceError `CONFIG_INVALID`
+   */
+  constructor(
+    config: RealtimeConfigInput | RealtimeConfig,
+    _bus: unknown,
+    options: RealtimeChannelOptions = {},
+  ) {
+    const parsed = realtimeConfigSchema.safeParse(config);
+    if (!parsed.success) {
+      const lines = parsed.error.issues.map(
+        (issue) => `channels.realtime.${issue.path.join('.')}: ${issue.message}`,
+      );
+      throw new VoiceError('CONFIG_INVALID', lines.join('\n'));
+    }
+    this.config = parsed.data;
+    this.#gateway = options.toolGateway ?? null;
+    this.#parts = options.parts ?? {};
+    this.#logger = this.#parts.logger ?? createLogger(this.config.logLevel);
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
+  /** The desk of calls, while running. */
+  get desk(): CallDesk | null {
+    return this.#running?.desk ?? null;
+  }
+
+  get server(): VoiceServer | null {
+    return this.#running?.server ?? null;
+  }
+
+  /** Where it listens, while running. */
+  get address(): string | null {
+    return this.#running?.address ?? null;
+  }
+
+  /** What the callers talk to, in plain words. */
+  get modelDescription(): string | null {
+    return this.#running?.models.description ?? null;
+  }
+
+  /** Listens for calls; resolves once it does. */
+  listen(): Promise<void> {
+    this.#starting ??= this.#open();
+    return this.#starting.then(() => {});
+  }
+
+  /** Listens for calls, and resolves when the channel was stopped: a channel's `start` blocks for its life. */
+  async start(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => {
+      this.#release = resolve;
+    });
+    await this.listen();
+    await stopped;
+  }
+
+  /** Takes no new calls, lets the running ones end within the bound, frees everything. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#close();
+    return this.#stopping;
+  }
+
+  /** Speaks a message of the agent's to the caller of that chat; without one on the line it is not for us. */
+  async send(message: ChannelMessage): Promise<void> {
+    const call = this.#running?.desk.callOfChat(message.chatId);
+    if (call) await call.speakVerbatim(message.content);
+    else this.#logger.debug('a message came for a chat that has no call');
+  }
+
+  async #open(): Promise<Running> {
+    const { config } = this;
+    const { clock = realClock, env = process.env } = this.#parts;
+    const logger = this.#logger;
+    const prompts = loadPrompts(config.locale);
+    const undo: (() => Promise<unknown>)[] = [];
+    try {
+      await loadAudio();
+      const dataDirectory = this.#parts.dataDirectory ?? join(homedir(), '.nanobot', 'realtime');
+      const store = this.#parts.store ?? (await this.#openStore(dataDirectory));
+      if (!this.#parts.store) undo.push(() => store.close());
+      await store.closeStaleCalls(clock.wallNow());
+      const synthesiser = this.#parts.synthesiser ?? createSynthesiser({ locale: config.locale });
+      if (!this.#parts.synthesiser) undo.push(() => synthesiser.close());
+      const { slotValues, history } = this.#parts;
+      const models =
+        this.#parts.models ??
+        createModels({ config, clock, logger, synthesiser, env, ...(slotValues ? { slotValues } : {}) });
+      if (!this.#parts.models) undo.push(() => models.close());
+      const desk = new CallDesk({
+        config,
+        clock,
+        logger,
+        models,
+        synthesiser,
+        store,
+        prompts,
+        channel: CHANNEL_NAME,
+        gateway: this.#gateway,
+        persona: config.persona ?? this.#parts.persona ?? DEFAULT_PERSONA,
+        toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
+        history: (key) =>
+          history ? history(key, config.historyRows) : historyOfTurns(store, key, config.historyRows),
+        recordingDirectory: config.recording.enabled
+          ? (config.recording.directory ?? join(dataDirectory, 'recordings'))
+          : null,
+        ...(this.#parts.onTurnFinal ? { onTurnFinal: this.#parts.onTurnFinal } : {}),
+      });
+      undo.push(async () => desk.hangUpAll());
+      const server = createVoiceServer({
+        config,
+        desk,
+        clock,
+        logger,
+        env,
+        checks: { store: () => store.ping() },
+        ...(this.#parts.registry ? { registry: this.#parts.registry } : {}),
+      });
+      const { url } = await server.listen();
+      undo.push(() => server.close());
+      const release = async () => {
+        for (const step of undo.reverse()) await step();
+      };
+      this.#running = { desk, server, models, store, address: url, release };
+      return this.#running;
+    } catch (error) {
+      for (const step of undo.reverse()) await step().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #openStore(dataDirectory: string): Promise<Store> {
+    const { engine, url } = this.config.store;
+    if (engine === 'postgres') {
+      if (url === undefined)
+        throw new VoiceError('CONFIG_INVALID', 'channels.realtime.store.url: needed for postgres.');
+      return openStore({ engine, url });
+    }
+    await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+    return openStore({ engine: 'sqlite', file: join(dataDirectory, 'realtime.db') });
+  }
+
+  async #close(): Promise<void> {
+    const running = await this.#starting?.catch(() => null);
+    await running?.release();
+    this.#running = null;
+    this.#release();
+  }
+}
