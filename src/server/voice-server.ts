@@ -47,7 +47,9 @@ export interface VoiceServerOptions {
 
 export interface VoiceServer {
   /** @throws VoiceError `ADDRESS_IN_USE`, `CONFIG_INVALID` */
-  listen(): Promise<ListeningAddress & { readonly metricsUrl: string | null }>;
+  listen(): Promise<ListeningAddress>;
+  /** Where metrics are, once it listens; `null` without `server.metricsPort`. */
+  readonly metricsUrl: string | null;
   /** The address for a carrier's console: `publicUrl`, or where we listen. */
   readonly publicBase: string;
   /** Whether webhooks of Twilio's can be verified, or are believed unverified. */
@@ -119,6 +121,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
   const metricsServer = createMetricsServer(metrics.registry);
   let closing: Promise<void> | null = null;
+  let metricsUrl: string | null = null;
 
   async function close(drainTimeoutMs: number): Promise<void> {
     draining = true;
@@ -131,12 +134,14 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     async listen() {
       const listening = await listen(server, config.server.host, config.server.port);
       address.setListening(listening.url);
-      const metricsPort = config.server.metricsPort;
-      const metricsUrl =
-        metricsPort === undefined
-          ? null
-          : `${(await listen(metricsServer, '127.0.0.1', metricsPort)).url}/metrics`;
-      return { ...listening, metricsUrl };
+      const { metricsPort } = config.server;
+      if (metricsPort !== undefined) {
+        metricsUrl = `${(await listen(metricsServer, '127.0.0.1', metricsPort)).url}/metrics`;
+      }
+      return listening;
+    },
+    get metricsUrl() {
+      return metricsUrl;
     },
     get publicBase() {
       return address.base;

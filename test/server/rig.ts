@@ -89,8 +89,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     ...(checks ? { checks } : {}),
   });
   open.push(server);
-  const { url, metricsUrl } = await server.listen();
-  return { desk, server, url, wsUrl: url.replace('http', 'ws'), metricsUrl };
+  const { url } = await server.listen();
+  return { desk, server, url, wsUrl: url.replace('http', 'ws'), metricsUrl: server.metricsUrl };
 }
 
 /** For `afterEach`. */
