@@ -143,6 +143,9 @@ export class CallTools {
           if (!this.#closed) this.#options.effects.addResult(effect.call.name, this.#cut(effect.output));
           this.#forget(effect.call.callId, effect.output, effect.isError);
           break;
+        case 'stopped':
+          this.#forget(effect.callId, effect.output, true);
+          break;
         case 'continue': {
           // After a goodbye nothing more is said.
           if (this.#options.hangup.phase === 'closing' && !this.#goodbyeWanted) break;

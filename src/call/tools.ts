@@ -44,6 +44,8 @@ export type ToolEffect =
   | { readonly type: 'output'; readonly callId: string; readonly output: string; readonly isError: boolean }
   /** A result whose session is gone: information, not an output. */
   | { readonly type: 'late'; readonly call: ToolCall; readonly output: string; readonly isError: boolean }
+  /** A call that nobody waits for any more was stopped; it is only written down. */
+  | { readonly type: 'stopped'; readonly callId: string; readonly output: string }
   /** Every call of a batch has its output: the model may speak about it. `interrupted`: the caller cut it short. */
   | { readonly type: 'continue'; readonly interrupted: boolean };
 
@@ -188,8 +190,12 @@ export class ToolLedger {
       if (running.state === 'detached') continue;
       if (running.state === 'queued' || running.policy.onInterrupt === 'abort') {
         if (running.state === 'running') effects.push({ type: 'abort', callId: running.call.callId });
-        this.#running.delete(running.call.callId);
-        effects.push(...this.#output(running.call, TOOL_TEXT.interrupted, true));
+        const { callId } = running.call;
+        this.#running.delete(callId);
+        // A call of an earlier session can't be answered in this one, and the caller has moved on from it.
+        if (running.generation !== this.#generation)
+          effects.push({ type: 'stopped', callId, output: TOOL_TEXT.interrupted });
+        else effects.push(...this.#output(running.call, TOOL_TEXT.interrupted, true));
       }
       // `finish` and `deliver`: it runs on and its result becomes the output when it comes. The model sees the call
       // as open meanwhile, so it does not issue it again.

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { frameTicker, loadAudio } from '../../src/audio/index.ts';
-import { startCall, settle } from './harness.ts';
+import { settle, startCall } from './harness.ts';
 
 beforeAll(() => loadAudio());
 
@@ -264,6 +264,28 @@ describe('the model session', () => {
     expect(test.violations).toEqual([]);
   });
 
+  it('that was replaced is not answered when the caller interrupts a tool of the old one', async () => {
+    // Found by the random conversations: an interruption after a reconnect sent an output for a call id that the
+    // new session did not know.
+    const test = startCall();
+    const first = test.models.current;
+    first.respond();
+    first.call('a', 'read_file');
+    first.drop();
+    await test.advance(800);
+    const second = test.models.current;
+    second.answerRequest();
+    second.speak(1000);
+    await test.advance(300);
+
+    second.callerSpeaks();
+    await settle();
+
+    expect(test.violations).toEqual([]);
+    expect(second.outputs.size).toBe(0);
+    expect(test.gateway.aborted).toBe(1);
+  });
+
   it('that keeps dropping is given up after three quick failures, and the caller is told', async () => {
     const test = startCall();
     for (let i = 0; i < 4; i++) {
@@ -287,7 +309,10 @@ describe('the model session', () => {
   });
 
   it('is replaced before its limit, in a quiet moment, without a word', async () => {
-    const test = startCall({ model: { maxSessionMs: 400_000 }, config: { limits: { silenceTimeoutS: 3600 } } });
+    const test = startCall({
+      model: { maxSessionMs: 400_000 },
+      config: { limits: { silenceTimeoutS: 3600 } },
+    });
     await test.advance(99_000);
     expect(test.models.sessions).toHaveLength(1);
 

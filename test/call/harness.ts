@@ -11,7 +11,13 @@ import type { Clock, ClockTimer } from '../../src/clock.ts';
 import { type RealtimeConfigInput, realtimeConfigSchema } from '../../src/config.ts';
 import { Emitter } from '../../src/emitter.ts';
 import type { ExecuteToolOptions, ToolDefinition, ToolGateway, ToolResult } from '../../src/gateway/index.ts';
-import type { CallLeg, CallLegEvents, LegCapabilities, LegCloseReason, ShowEvent } from '../../src/leg/index.ts';
+import type {
+  CallLeg,
+  CallLegEvents,
+  LegCapabilities,
+  LegCloseReason,
+  ShowEvent,
+} from '../../src/leg/index.ts';
 import type {
   HistoryItem,
   ModelCapabilities,
@@ -123,7 +129,8 @@ export class TestLeg extends Emitter<CallLegEvents> implements CallLeg {
 
   send(itemId: string, audio: AudioData): void {
     const bytes = audioByteLength(audio);
-    if (bytes === 0 || bytes % this.capabilities.frameBytes !== 0) throw new Error(`a send of ${bytes} bytes`);
+    if (bytes === 0 || bytes % this.capabilities.frameBytes !== 0)
+      throw new Error(`a send of ${bytes} bytes`);
     const from = Math.max(this.#playEnd, this.#clock.now());
     this.#playEnd = from + bytes / 8;
     const last = this.#frames.at(-1);
@@ -155,7 +162,8 @@ export class TestLeg extends Emitter<CallLegEvents> implements CallLeg {
   heardMs(itemId: string): number {
     const now = this.#clock.now();
     let ms = this.playedMs.get(itemId) ?? 0;
-    for (const frame of this.#frames) if (frame.itemId === itemId) ms += Math.max(0, Math.min(now, frame.to) - frame.from);
+    for (const frame of this.#frames)
+      if (frame.itemId === itemId) ms += Math.max(0, Math.min(now, frame.to) - frame.from);
     return ms;
   }
 
@@ -264,7 +272,8 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
 
   cancelResponse(): void {
     this.ops.push('cancel');
-    if (this.active === null) this.emit('error', { severity: 'benign', code: 'response_cancel_not_active', message: '' });
+    if (this.active === null)
+      this.emit('error', { severity: 'benign', code: 'response_cancel_not_active', message: '' });
     else this.done('cancelled');
   }
 
@@ -310,7 +319,12 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
     const item = this.items.get(itemId) ?? { ms: 0, truncated: null, deleted: false };
     item.ms += ms;
     this.items.set(itemId, item);
-    this.emit('outputTranscript', { responseId, itemId, text: 'word '.repeat(Math.ceil(ms / 300)), final: false });
+    this.emit('outputTranscript', {
+      responseId,
+      itemId,
+      text: 'word '.repeat(Math.ceil(ms / 300)),
+      final: false,
+    });
     this.emit('outputAudio', { responseId, itemId, audio: new Uint8Array(ms * 8).fill(0x20) });
   }
 
@@ -396,7 +410,12 @@ export class TestGateway implements ToolGateway {
     }));
   }
 
-  executeTool(_sessionKey: string, name: string, args: unknown, options: ExecuteToolOptions): Promise<ToolResult> {
+  executeTool(
+    _sessionKey: string,
+    name: string,
+    args: unknown,
+    options: ExecuteToolOptions,
+  ): Promise<ToolResult> {
     this.calls.push(name);
     options.signal?.addEventListener('abort', () => this.aborted++);
     return new Promise((resolve, reject) => {
@@ -452,10 +471,16 @@ export class MemoryStore implements Store {
     return 0;
   }
 
-  async openTurn(turn: { callId: string; turn: number; sessionKey: string; startedAt: number }): Promise<void> {
+  async openTurn(turn: {
+    callId: string;
+    turn: number;
+    sessionKey: string;
+    startedAt: number;
+  }): Promise<void> {
     this.#check();
     const key = `${turn.callId}:${turn.turn}`;
-    if (!this.turns.has(key)) this.turns.set(key, { ...turn, userText: null, assistantText: null, tools: [], finalAt: null });
+    if (!this.turns.has(key))
+      this.turns.set(key, { ...turn, userText: null, assistantText: null, tools: [], finalAt: null });
   }
 
   async commitTurn(callId: string, turn: number, outcome: TurnOutcome): Promise<void> {

@@ -1,0 +1,121 @@
+/**
+ * One call of the demo, from the caller's first word to the record on disk.
+ *
+ * @module
+ */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CallDesk, type CallProgress, defaultToolPolicy, loadPrompts } from '../../call/index.ts';
+import { createModels } from '../../channel/index.ts';
+import { type Clock, realClock } from '../../clock.ts';
+import { VirtualClock } from '../../clock-virtual.ts';
+import { realtimeConfigSchema } from '../../config.ts';
+import { VoiceError } from '../../errors.ts';
+import { type Clip, RECORDED_CALLER_CAPABILITIES, RecordedCaller } from '../../leg/wav/index.ts';
+import { type CallRecord, silentLogger } from '../../observe/index.ts';
+import { createSynthesiser } from '../../speech/index.ts';
+import { openStore } from '../../store/index.ts';
+import { createDemoHost } from './host.ts';
+import type { DemoView } from './view.ts';
+import { createDemoFolders } from './workspace.ts';
+
+/** A call that is not over by then has gone wrong. */
+const LIMIT_MS = 5 * 60_000;
+
+export interface DemoOptions {
+  readonly fast: boolean;
+  /** Absolute folder that the call's own folder is made in. */
+  readonly out: string;
+  readonly clips: readonly Clip[];
+  readonly watch: (clock: Clock) => { progress: (progress: CallProgress) => void; view: DemoView };
+}
+
+export interface DemoResult {
+  readonly record: CallRecord;
+  readonly view: DemoView;
+  /** Real time, whatever the clock. */
+  readonly tookMs: number;
+}
+
+/** @throws VoiceError when a part can't be started, or the call does not end */
+export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
+  const startedAt = performance.now();
+  const folders = await createDemoFolders();
+  const undo: (() => Promise<unknown>)[] = [() => folders.remove()];
+  try {
+    const clock = options.fast ? new VirtualClock() : realClock;
+    const config = realtimeConfigSchema.parse({
+      model: { provider: 'command' },
+      recording: { enabled: true, directory: options.out },
+      greeting: 'Hello, this is nanobot. How can I help you?',
+    });
+    const synthesiser = createSynthesiser({ locale: config.locale });
+    undo.push(() => synthesiser.close());
+    const store = await openStore({ engine: 'sqlite', file: join(folders.home, 'realtime.db') });
+    undo.push(() => store.close());
+    const host = await createDemoHost({ folders, store, clock });
+    undo.push(() => host.close());
+    const models = createModels({
+      config,
+      clock,
+      logger: silentLogger,
+      synthesiser,
+      env: {},
+      slotValues: host.slotValues,
+    });
+    undo.push(() => models.close());
+    const desk = new CallDesk({
+      config,
+      clock,
+      logger: silentLogger,
+      models,
+      synthesiser,
+      store,
+      prompts: loadPrompts(config.locale),
+      channel: 'realtime',
+      gateway: host.gateway,
+      persona: 'You are nanobot.',
+      toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
+      history: () => Promise.resolve([]),
+      recordingDirectory: options.out,
+    });
+    const { progress, view } = options.watch(clock);
+    const caller = new RecordedCaller({ clock, clips: options.clips });
+    let ended = false;
+    desk.onCall = (call) => {
+      call.on('progress', progress);
+      call.on('ended', () => {
+        ended = true;
+      });
+    };
+    const { callId } = await desk.admit({
+      identity: { strength: 'none', id: null },
+      route: 'demo',
+      carrier: RECORDED_CALLER_CAPABILITIES.carrier,
+      carrierCallId: 'demo',
+      leg: RECORDED_CALLER_CAPABILITIES,
+    });
+    desk.attach(callId, caller);
+    caller.start();
+    if (clock instanceof VirtualClock) await clock.run(() => ended, { limitMs: LIMIT_MS });
+    else await whenEnded(() => ended);
+    if (!ended)
+      throw new VoiceError('CALL_NOT_FOUND', 'The demo’s call did not end by itself; this is a bug.');
+    const record = JSON.parse(await readFile(join(options.out, callId, 'call.json'), 'utf8')) as CallRecord;
+    return { record, view, tookMs: performance.now() - startedAt };
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+function whenEnded(isEnded: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = realClock.now() + LIMIT_MS;
+    const look = () => {
+      if (isEnded() || realClock.now() > deadline) resolve();
+      else realClock.setTimeout(look, 50);
+    };
+    look();
+  });
+}

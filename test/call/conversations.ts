@@ -1,0 +1,291 @@
+/**
+ * Random conversations: leg events, model events, tools, time and drops in any order, with the invariants of the
+ * architecture checked after every step.
+ */
+import fc from 'fast-check';
+import { frameTicker } from '../../src/audio/index.ts';
+import { MAX_LEDGER_ITEMS } from '../../src/call/playback.ts';
+import { settle, startCall, type TestCall } from './harness.ts';
+
+type Step =
+  | { type: 'advance'; ms: number }
+  | { type: 'callerSpeaks' }
+  | { type: 'callerStops' }
+  | { type: 'commit' }
+  | { type: 'respond' }
+  | { type: 'answerRequest' }
+  | { type: 'speak'; ms: number; item: number }
+  | { type: 'endItem'; item: number }
+  | { type: 'call'; name: 'read_file' | 'send_email' | 'end_call'; args: string }
+  | { type: 'repeatCall' }
+  | { type: 'done'; status: 'completed' | 'failed' | 'incomplete' }
+  | { type: 'toolFinishes'; which: number; isError: boolean }
+  | { type: 'toolThrows'; which: number }
+  | { type: 'digit'; digit: string }
+  | { type: 'text' }
+  | { type: 'say' }
+  | { type: 'staleEvents' }
+  | { type: 'drop' }
+  | { type: 'storeBreaks' }
+  | { type: 'fatal' }
+  | { type: 'legCloses' };
+
+const step = (): fc.Arbitrary<Step> =>
+  fc.oneof(
+    {
+      weight: 10,
+      arbitrary: fc.record({
+        type: fc.constant('advance' as const),
+        ms: fc.constantFrom(20, 60, 200, 700, 2600),
+      }),
+    },
+    { weight: 5, arbitrary: fc.constant({ type: 'callerSpeaks' } as const) },
+    { weight: 4, arbitrary: fc.constant({ type: 'callerStops' } as const) },
+    { weight: 4, arbitrary: fc.constant({ type: 'commit' } as const) },
+    { weight: 5, arbitrary: fc.constant({ type: 'respond' } as const) },
+    { weight: 6, arbitrary: fc.constant({ type: 'answerRequest' } as const) },
+    {
+      weight: 10,
+      arbitrary: fc.record({
+        type: fc.constant('speak' as const),
+        ms: fc.constantFrom(1, 13, 20, 157, 900, 4000),
+        item: fc.nat(2),
+      }),
+    },
+    { weight: 4, arbitrary: fc.record({ type: fc.constant('endItem' as const), item: fc.nat(2) }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        type: fc.constant('call' as const),
+        name: fc.constantFrom('read_file' as const, 'send_email' as const, 'end_call' as const),
+        args: fc.constantFrom('{}', '{"path":"a"}', '[]', 'nonsense'),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant({ type: 'repeatCall' } as const) },
+    {
+      weight: 7,
+      arbitrary: fc.record({
+        type: fc.constant('done' as const),
+        status: fc.constantFrom('completed' as const, 'failed' as const, 'incomplete' as const),
+      }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        type: fc.constant('toolFinishes' as const),
+        which: fc.nat(3),
+        isError: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('toolThrows' as const), which: fc.nat(3) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ type: fc.constant('digit' as const), digit: fc.constantFrom('1', '#') }),
+    },
+    { weight: 1, arbitrary: fc.constant({ type: 'text' } as const) },
+    { weight: 1, arbitrary: fc.constant({ type: 'say' } as const) },
+    { weight: 2, arbitrary: fc.constant({ type: 'staleEvents' } as const) },
+    { weight: 2, arbitrary: fc.constant({ type: 'drop' } as const) },
+    { weight: 1, arbitrary: fc.constant({ type: 'storeBreaks' } as const) },
+    { weight: 1, arbitrary: fc.constant({ type: 'fatal' } as const) },
+    { weight: 1, arbitrary: fc.constant({ type: 'legCloses' } as const) },
+  );
+
+export const conversation = fc.record({
+  steps: fc.array(step(), { minLength: 4, maxLength: 40 }),
+  interruptsItself: fc.boolean(),
+  marks: fc.constantFrom('echo' as const, 'none' as const),
+  policy: fc.constantFrom('immediate' as const, 'after-speech' as const),
+  greeting: fc.constantFrom('', 'Hello.'),
+  protectGreeting: fc.boolean(),
+});
+
+export type Conversation = typeof conversation extends fc.Arbitrary<infer T> ? T : never;
+
+class Player {
+  readonly #test: TestCall;
+  #callCount = 0;
+  #lastCall: string | null = null;
+  #speaking = false;
+  #turns = 0;
+
+  constructor(test: TestCall) {
+    this.#test = test;
+  }
+
+  async play(step: Step): Promise<void> {
+    const { models, gateway, leg, call } = this.#test;
+    const model = models.current;
+    switch (step.type) {
+      case 'advance':
+        return this.#test.advance(step.ms);
+      case 'callerSpeaks':
+        if (!this.#speaking && !model.isClosed) model.callerSpeaks();
+        this.#speaking = true;
+        return;
+      case 'callerStops':
+        if (this.#speaking && !model.isClosed) model.emit('speechStopped', {});
+        this.#speaking = false;
+        return;
+      case 'commit':
+        return void model.emit('inputCommitted', { itemId: `u${++this.#turns}` });
+      case 'respond':
+        if (model.active === null && !model.isClosed) model.respond();
+        return;
+      case 'answerRequest':
+        return void model.answerRequest();
+      case 'speak':
+        return model.speak(step.ms, `${model.active}_${step.item}`);
+      case 'endItem':
+        return model.endItem(`${model.active}_${step.item}`);
+      case 'call':
+        if (model.active === null) return;
+        this.#lastCall = `call${++this.#callCount}`;
+        return model.call(this.#lastCall, step.name, step.args);
+      case 'repeatCall':
+        if (this.#lastCall === null || model.active === null) return;
+        return void model.emit('toolCall', {
+          responseId: model.active,
+          callId: this.#lastCall,
+          name: 'send_email',
+          args: '{}',
+        });
+      case 'done':
+        return model.done(step.status);
+      case 'toolFinishes':
+        return gateway.pending[step.which]?.finish('result', step.isError);
+      case 'toolThrows':
+        return gateway.pending[step.which]?.fail(new Error('gone'));
+      case 'digit':
+        return void leg.emit('dtmf', step.digit);
+      case 'text':
+        return void leg.emit('text', 'typed');
+      case 'say':
+        return void call.speakVerbatim('One moment.');
+      case 'staleEvents':
+        // A session that was replaced must be deaf and dumb.
+        for (const old of models.sessions.slice(0, -1)) {
+          old.emit('outputAudio', { responseId: 'stale', itemId: 'stale', audio: new Uint8Array(1600) });
+          old.emit('toolCall', { responseId: 'stale', callId: 'stale', name: 'send_email', args: '{}' });
+          old.emit('speechStarted', {});
+          old.emit('closed', { code: 1006, reason: '' });
+        }
+        return;
+      case 'drop':
+        this.#speaking = false;
+        return model.drop();
+      case 'storeBreaks':
+        this.#test.store.isBroken = !this.#test.store.isBroken;
+        return;
+      case 'fatal':
+        return void model.emit('error', { severity: 'fatal', code: 'insufficient_quota', message: '' });
+      case 'legCloses':
+        return leg.close('caller_hangup');
+      default:
+        return step satisfies never;
+    }
+  }
+}
+
+/** Order within what one step did: whenever a truncate or a cancel is there, what must precede it precedes it. */
+function checkOrder(ops: readonly string[], isOneEvent: boolean): void {
+  if (
+    isOneEvent &&
+    ops.includes('cancel') &&
+    ops.includes('clear') &&
+    ops.indexOf('cancel') < ops.indexOf('clear')
+  ) {
+    throw new Error(`cancelled before the leg was cleared: ${ops.join()}`);
+  }
+  if (isOneEvent && ops.filter((op) => op === 'clear').length > 1)
+    throw new Error(`cleared twice: ${ops.join()}`);
+  const isTakeBack = (op: string) => op.startsWith('truncate') || op.startsWith('delete');
+  const groups: string[][] = [[]];
+  for (const op of ops) {
+    if (op === 'clear') groups.push([]);
+    groups.at(-1)!.push(op);
+  }
+  const [before, ...rest] = groups;
+  if (before!.some(isTakeBack)) throw new Error(`something was taken back without a clear: ${ops.join()}`);
+  for (const group of rest) {
+    const cancel = group.indexOf('cancel');
+    const firstTakeBack = group.findIndex(isTakeBack);
+    if (cancel >= 0 && firstTakeBack >= 0 && cancel > firstTakeBack)
+      throw new Error(`truncated before the cancel: ${ops.join()}`);
+  }
+}
+
+function checkInvariants(test: TestCall, opsOfStep: readonly string[], isOneEvent: boolean): void {
+  const { models, violations, gateway, leg } = test;
+  if (violations.length > 0) throw new Error(`the model would have refused: ${violations.join('; ')}`);
+  checkOrder(opsOfStep, isOneEvent);
+  if (gateway.calls.includes('stale') || models.current.outputs.has('stale'))
+    throw new Error('a stale call was run');
+  if (leg.unplayedMs > leg.capabilities.maxLeadMs) throw new Error(`${leg.unplayedMs} ms were sent ahead`);
+  for (const [itemId, item] of models.current.items) {
+    if (item.truncated === null) continue;
+    const heard = leg.heardMs(itemId);
+    if (Math.abs(item.truncated - Math.min(heard, item.ms)) > 220) {
+      throw new Error(
+        `${itemId} truncated at ${item.truncated}, but ${heard} ms came out of the loudspeaker`,
+      );
+    }
+  }
+  if (models.current.items.size > MAX_LEDGER_ITEMS)
+    throw new Error('the test made more items than the ledger holds');
+}
+
+/** Plays one conversation to its end; throws on the first broken invariant. */
+export async function playConversation(input: Conversation): Promise<void> {
+  const test = startCall({
+    config: {
+      greeting: input.greeting,
+      interruption: { policy: input.policy, protectGreeting: input.protectGreeting },
+      limits: { toolTimeoutS: 30, silenceTimeoutS: 30 },
+    },
+    model: { interruptsItself: input.interruptsItself },
+    leg: { marks: input.marks },
+  });
+  const player = new Player(test);
+  for (const step of input.steps) {
+    const before = test.ops.length;
+    await player.play(step);
+    await settle();
+    checkInvariants(test, test.ops.slice(before), step.type !== 'advance');
+  }
+  await finish(test);
+}
+
+/** Lets everything run out: each open call must have had its one output, then the end must free everything. */
+async function finish(test: TestCall): Promise<void> {
+  const { gateway, leg, models, clock } = test;
+  for (let round = 0; round < 4 && test.ended === null; round++) {
+    models.current.done();
+    while (gateway.pending.length > 0) {
+      gateway.pending[0]!.finish('result');
+      await settle();
+    }
+    await test.advance(600);
+    checkInvariants(test, [], false);
+  }
+  if (test.ended === null && !leg.isClosed && models.current.openCalls.size > 0) {
+    throw new Error(`calls without an output: ${[...models.current.openCalls].join()}`);
+  }
+  leg.close('caller_hangup');
+  while (gateway.pending.length > 0) gateway.pending[0]!.finish('late');
+  await settle();
+  clock.advance(100);
+  await settle();
+  await settle();
+  if (test.ended === null) throw new Error('the call did not end');
+  if (clock.timerCount > 0) throw new Error(`${clock.timerCount} timers are left`);
+  if (frameTicker(clock).subscriberCount > 0) throw new Error('the ticker still runs');
+  if (leg.listenerCount() > 0) throw new Error('listeners are left on the leg');
+  for (const session of models.sessions) {
+    if (session.listenerCount() > 0) throw new Error('listeners are left on a model session');
+    if (!session.isClosed) throw new Error('a model session is left open');
+  }
+}
+
+/** New on every run, and printed with the test's name; `PROPERTY_SEED` plays one again. */
+export const SEED = Number(process.env['PROPERTY_SEED'] ?? Date.now() & 0x7fff_ffff);
