@@ -258,6 +258,29 @@ describe('the media socket', () => {
     expect(reasons).toEqual(['no_media']);
   });
 
+  it('gives a call up when the carrier stops reading, with bounded memory', async () => {
+    const rig = await startRig();
+    const { url, token } = await ring(rig);
+    const reasons: string[] = [];
+    rig.desk.onAttach = (leg) => leg.on('closed', (reason) => reasons.push(reason));
+    const ws = await openSocket(url);
+    ws.send(startMessage({ token }));
+    await until('the leg is attached', () => rig.desk.attached.length === 1);
+    ws.pause();
+    const second = Buffer.alloc(8000, 0x2a).toString('base64');
+    let sentBytes = 0;
+    await until('the leg gives up', () => {
+      rig.desk.attached[0]?.leg.send('item', second);
+      sentBytes += second.length;
+      return reasons.length > 0;
+    });
+    expect(reasons).toEqual(['backpressure']);
+    // What the kernel's own buffers take, and one mebibyte of ours.
+    expect(sentBytes).toBeLessThan(64 * 1024 * 1024);
+    ws.resume();
+    expect(await closeCode(ws)).toBe(1013);
+  });
+
   it('exists at its own address only', async () => {
     const rig = await startRig();
     for (const path of ['/', '/twilio', '/twilio/media/a/b', '/twilio/mediax', '/healthz']) {
