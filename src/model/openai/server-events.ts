@@ -16,8 +16,8 @@ const session = z.object({
   expires_at: z.number().nullish().catch(null),
   audio: z
     .object({
-      input: z.object({ format: z.unknown() }).nullish(),
-      output: z.object({ format: z.unknown() }).nullish(),
+      input: z.object({ format: z.unknown().optional() }).nullish(),
+      output: z.object({ format: z.unknown().optional() }).nullish(),
     })
     .nullish(),
 });
