@@ -1,0 +1,3 @@
+export * from './completions.ts';
+export * from './contract.ts';
+export * from './endpoint.ts';
