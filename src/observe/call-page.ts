@@ -144,7 +144,7 @@ function drawEvent(drawing: Drawing, event: CallEvent, pxPerMs: number): void {
       drawing.add(
         `<g class="interruption"><line x1="${x}" x2="${x}" y1="6" y2="${LANE.tools - 30}"/><title>Interrupted: ${seconds(event.heardMs)} of ${seconds(event.itemMs)} heard</title></g>`,
       );
-      drawing.text('interrupted', event.atMs + 40, 128, 'interrupted');
+      drawing.text('interrupted', event.atMs + 60, LANE.tools - 34, 'interrupted');
       break;
     }
     case 'key':

@@ -83,10 +83,12 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
     const { progress, view } = options.watch(clock);
     const caller = new RecordedCaller({ clock, clips: options.clips });
     let ended = false;
+    const end = Promise.withResolvers<void>();
     desk.onCall = (call) => {
       call.on('progress', progress);
       call.on('ended', () => {
         ended = true;
+        end.resolve();
       });
     };
     const { callId } = await desk.admit({
@@ -99,7 +101,11 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
     desk.attach(callId, caller);
     caller.start();
     if (clock instanceof VirtualClock) await clock.run(() => ended, { limitMs: LIMIT_MS });
-    else await whenEnded(() => ended);
+    else {
+      const limit = clock.setTimeout(end.resolve, LIMIT_MS);
+      await end.promise;
+      limit.clear();
+    }
     if (!ended)
       throw new VoiceError('CALL_NOT_FOUND', 'The demo’s call did not end by itself; this is a bug.');
     const record = JSON.parse(await readFile(join(options.out, callId, 'call.json'), 'utf8')) as CallRecord;
@@ -107,15 +113,4 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
   } finally {
     for (const step of undo.reverse()) await step();
   }
-}
-
-function whenEnded(isEnded: () => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = realClock.now() + LIMIT_MS;
-    const look = () => {
-      if (isEnded() || realClock.now() > deadline) resolve();
-      else realClock.setTimeout(look, 50);
-    };
-    look();
-  });
 }

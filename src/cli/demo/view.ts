@@ -4,6 +4,7 @@
  * @module
  */
 
+import { stripVTControlCharacters } from 'node:util';
 import type { CallProgress } from '../../call/index.ts';
 import type { Clock } from '../../clock.ts';
 import type { CallRecord } from '../../observe/index.ts';
@@ -51,42 +52,13 @@ export class DemoView {
   }
 
   show(progress: CallProgress): void {
-    const { caller, agent, tool, alarm, dim } = this.#style;
-    switch (progress.type) {
-      case 'caller_speaks':
-        return this.#line(caller('caller'), dim('(speaks)'));
-      case 'caller_stops':
-        return;
-      case 'caller_said':
-        return this.#line(caller('caller'), progress.text === '' ? dim('(not understood)') : progress.text);
-      case 'agent_said':
-        return this.#line(agent('agent'), `${progress.text}${progress.whole ? '' : alarm(' …(cut off)')}`);
-      case 'interrupted':
-        return this.#line(
-          alarm('cut'),
-          dim(`the caller talks over the agent after ${seconds(progress.heardMs)} of this sentence`),
-        );
-      case 'tool_started':
-        return this.#line(tool('tool'), `${progress.name} ${progress.args}`);
-      case 'tool_ended': {
-        const mark = progress.isError ? alarm('refused or failed') : 'done';
-        return this.#line(
-          tool('tool'),
-          `${progress.name} ${mark} in ${seconds(progress.tookMs)}: ${dim(oneLine(progress.output, COLUMNS))}`,
-        );
-      }
-      case 'latency': {
-        const tools = progress.toolMs > 0 ? `, of it ${seconds(progress.toolMs)} in tools` : '';
-        return this.#line(
-          dim('latency'),
-          dim(`${seconds(progress.latencyMs)} from the caller's last word to the answer${tools}`),
-        );
-      }
-      case 'fault':
-        return this.#line(alarm('fault'), progress.code);
-      default:
-        return progress satisfies never;
-    }
+    const row = this.#row(progress);
+    if (row === null) return;
+    const [who, what] = row;
+    const at = ((this.#clock.now() - this.#startedAt) / 1000).toFixed(2).padStart(6);
+    // Colours take no columns.
+    const gap = ' '.repeat(Math.max(1, 9 - stripVTControlCharacters(who).length));
+    this.#print(`${this.#style.dim(at)}  ${who}${gap}${what}`);
   }
 
   /** What happened, from the record alone. */
@@ -117,11 +89,37 @@ export class DemoView {
     print(`Listen and look:  ${folder}/call.html   (also call.wav: caller left, agent right; call.json)`);
   }
 
-  #line(who: string, what: string): void {
-    const at = (this.#clock.now() - this.#startedAt) / 1000;
-    const stamp = at.toFixed(2).padStart(6);
-    // Colours take no columns; padding is by the visible name.
-    const visible = who.replace(/\u001b\[\d+m/g, '');
-    this.#print(`${this.#style.dim(stamp)}  ${who}${' '.repeat(Math.max(1, 9 - visible.length))}${what}`);
+  #row(progress: CallProgress): readonly [who: string, what: string] | null {
+    const { caller, agent, tool, alarm, dim } = this.#style;
+    switch (progress.type) {
+      case 'caller_speaks':
+        return [caller('caller'), dim('(speaks)')];
+      case 'caller_stops':
+        return null;
+      case 'caller_said':
+        return [caller('caller'), progress.text === '' ? dim('(not understood)') : progress.text];
+      case 'agent_said':
+        return [agent('agent'), `${progress.text}${progress.whole ? '' : alarm(' …(cut off)')}`];
+      case 'interrupted':
+        return [alarm('cut'), dim(`the caller talks over the agent, ${seconds(progress.heardMs)} into this`)];
+      case 'tool_started':
+        return [tool('tool'), `${progress.name} ${progress.args}`];
+      case 'tool_ended': {
+        const mark = progress.isError ? alarm('refused or failed') : 'done';
+        const output = dim(oneLine(progress.output, COLUMNS));
+        return [tool('tool'), `${progress.name} ${mark} in ${seconds(progress.tookMs)}: ${output}`];
+      }
+      case 'latency': {
+        const tools = progress.toolMs > 0 ? `, of it ${seconds(progress.toolMs)} in tools` : '';
+        return [
+          dim('latency'),
+          dim(`${seconds(progress.latencyMs)} from the last word to the answer${tools}`),
+        ];
+      }
+      case 'fault':
+        return [alarm('fault'), progress.code];
+      default:
+        return progress satisfies never;
+    }
   }
 }

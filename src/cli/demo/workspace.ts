@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,7 +26,6 @@ export async function createDemoFolders(): Promise<DemoFolders> {
   const root = await mkdtemp(join(tmpdir(), 'nanobot-realtime-demo-'));
   const workspace = join(root, 'workspace');
   const home = join(root, 'home');
-  const { mkdir } = await import('node:fs/promises');
   await mkdir(workspace);
   await mkdir(home, { mode: 0o700 });
   for (const [name, text] of Object.entries(FILES)) await writeFile(join(workspace, name), text);
