@@ -92,7 +92,7 @@ export async function guardedFetch<T>(
   }, options.timeoutMs);
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   try {
-    return await options.clock.track(followed(url, options, signal, consume));
+    return await followed(url, options, signal, consume);
   } finally {
     timer.clear();
   }

@@ -69,48 +69,46 @@ function killGroup(child: ChildProcess): void {
 
 /** Runs a command with `sh -c`; never rejects. */
 export function runCommand(request: ExecRequest): Promise<ExecOutcome> {
-  return request.clock.track(
-    new Promise<ExecOutcome>((resolve) => {
-      const { clock, signal } = request;
-      const stdout = new OutputEnds();
-      const stderr = new OutputEnds();
-      const child = spawn('/bin/sh', ['-c', request.command], {
-        cwd: request.cwd,
-        env: { ...request.env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true,
-      });
-      let grace: { clear(): void } | null = null;
-      let settled = false;
-      let hasExited = false;
-      const settle = (outcome: ExecOutcome) => {
-        if (settled) return;
-        settled = true;
-        timer.clear();
-        grace?.clear();
-        signal.removeEventListener('abort', onAbort);
-        // Once it has exited its number may be another's.
-        if (!hasExited) killGroup(child);
-        child.stdout.destroy();
-        child.stderr.destroy();
-        resolve(outcome);
-      };
-      const onAbort = () => settle({ kind: 'aborted' });
-      const timer = clock.setTimeout(() => settle({ kind: 'timed-out' }), request.timeoutMs);
-      const exited = (code: number | null) =>
-        settle({ kind: 'exited', code, stdout: stdout.text, stderr: stderr.text });
-      child.stdout.setEncoding('utf8').on('data', (text: string) => stdout.push(text));
-      child.stderr.setEncoding('utf8').on('data', (text: string) => stderr.push(text));
-      child.on('error', (error) => settle({ kind: 'failed', message: error.message }));
-      child.on('close', exited);
-      child.on('exit', (code) => {
-        // What it left in the background goes with it; a stream somebody else still holds isn't waited for.
-        killGroup(child);
-        hasExited = true;
-        grace = clock.setTimeout(() => exited(code), OUTPUT_GRACE_MS);
-      });
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) onAbort();
-    }),
-  );
+  return new Promise<ExecOutcome>((resolve) => {
+    const { clock, signal } = request;
+    const stdout = new OutputEnds();
+    const stderr = new OutputEnds();
+    const child = spawn('/bin/sh', ['-c', request.command], {
+      cwd: request.cwd,
+      env: { ...request.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    let grace: { clear(): void } | null = null;
+    let settled = false;
+    let hasExited = false;
+    const settle = (outcome: ExecOutcome) => {
+      if (settled) return;
+      settled = true;
+      timer.clear();
+      grace?.clear();
+      signal.removeEventListener('abort', onAbort);
+      // Once it has exited its number may be another's.
+      if (!hasExited) killGroup(child);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve(outcome);
+    };
+    const onAbort = () => settle({ kind: 'aborted' });
+    const timer = clock.setTimeout(() => settle({ kind: 'timed-out' }), request.timeoutMs);
+    const exited = (code: number | null) =>
+      settle({ kind: 'exited', code, stdout: stdout.text, stderr: stderr.text });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => stdout.push(text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => stderr.push(text));
+    child.on('error', (error) => settle({ kind: 'failed', message: error.message }));
+    child.on('close', exited);
+    child.on('exit', (code) => {
+      // What it left in the background goes with it; a stream somebody else still holds isn't waited for.
+      killGroup(child);
+      hasExited = true;
+      grace = clock.setTimeout(() => exited(code), OUTPUT_GRACE_MS);
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
 }

@@ -26,7 +26,6 @@ export class GrepSession {
   readonly #worker: Worker;
   readonly #timer: ClockTimer;
   readonly #signal: AbortSignal;
-  readonly #clock: Clock;
   #waiter: Waiter | null = null;
   #failure: unknown = null;
   #closed = false;
@@ -35,7 +34,6 @@ export class GrepSession {
   constructor(pattern: GrepPattern, clock: Clock, signal: AbortSignal) {
     if (running >= MAX_CONCURRENT_GREPS) throw new Error('too many searches at once, try again in a moment');
     running += 1;
-    this.#clock = clock;
     this.#signal = signal;
     this.#worker = new Worker(new URL(`./grep-worker${extname(import.meta.url)}`, import.meta.url), {
       workerData: pattern,
@@ -57,7 +55,7 @@ export class GrepSession {
       this.#waiter = { resolve, reject };
     });
     this.#worker.postMessage(query);
-    return this.#clock.track(reply);
+    return reply;
   }
 
   async close(): Promise<void> {

@@ -49,6 +49,11 @@ export interface BuiltinToolsOptions {
   readonly connector?: ConnectorFactory;
 }
 
+/** Disk, processes and network take real time; virtual time waits for them. */
+function tracked(tool: Tool, clock: Clock): Tool {
+  return { ...tool, execute: (args, options) => clock.track(tool.execute(args, options)) };
+}
+
 /** The tools that the options switch on, in the order they are registered. */
 export function createBuiltinTools(options: BuiltinToolsOptions): Tool[] {
   const { policy, ssrf, web } = options;
@@ -77,7 +82,10 @@ export function createBuiltinTools(options: BuiltinToolsOptions): Tool[] {
       }),
     );
   }
-  tools.push(currentTimeTool(clock, options.timezone ?? null));
-  if (options.publishOutbound) tools.push(sendMessageTool(options.publishOutbound));
-  return tools;
+  return [
+    ...tools.map((tool) => tracked(tool, clock)),
+    currentTimeTool(clock, options.timezone ?? null),
+    // Not tracked: the bus may make it wait for a channel, and that for the clock.
+    ...(options.publishOutbound ? [sendMessageTool(options.publishOutbound)] : []),
+  ];
 }
