@@ -288,4 +288,4 @@ async function finish(test: TestCall): Promise<void> {
 }
 
 /** New on every run, and printed with the test's name; `PROPERTY_SEED` plays one again. */
-export const SEED = Number(process.env['PROPERTY_SEED'] ?? Date.now() & 0x7fff_ffff);
+export const SEED = Number(process.env.PROPERTY_SEED ?? Date.now() & 0x7fff_ffff);
