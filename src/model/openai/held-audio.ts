@@ -4,7 +4,14 @@
  * @module
  */
 
-import { type AudioData, type AudioFormat, audioDurationMs } from '../../audio/index.ts';
+import {
+  type AudioData,
+  type AudioFormat,
+  audioByteLength,
+  audioDurationMs,
+  createTranscoder,
+  sameFormat,
+} from '../../audio/index.ts';
 
 /** Audio kept before the session is ready; the oldest goes first. */
 export const MAX_HELD_AUDIO_MS = 10_000;
@@ -40,11 +47,15 @@ export class HeldAudio {
     }
   }
 
-  /** Everything held, oldest first; it is empty afterwards. */
-  take(): AudioData[] {
+  /** Everything held, oldest first, in the format that counts now; it is empty afterwards. */
+  take(format: AudioFormat): AudioData[] {
     const frames = this.#frames;
     this.#frames = [];
     this.#ms = 0;
-    return frames;
+    if (frames.length === 0 || sameFormat(format, this.#format)) return frames;
+    const transcoder = createTranscoder(this.#format, format);
+    const converted = [...frames.map((frame) => transcoder.process(frame)), transcoder.flush()];
+    transcoder.close();
+    return converted.filter((audio) => audioByteLength(audio) > 0);
   }
 }

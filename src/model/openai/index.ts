@@ -6,11 +6,11 @@ export {
 } from './connection.ts';
 export * from './factory.ts';
 export { MAX_HELD_AUDIO_MS } from './held-audio.ts';
+export { MAX_REMEMBERED_ITEMS } from './inbound.ts';
 export {
   EXPIRY_NOTICE_MS,
   MAX_HELD_COMMANDS,
   MAX_MALFORMED_EVENTS,
-  MAX_REMEMBERED_ITEMS,
   OpenAiModel,
   type OpenAiModelOptions,
 } from './openai-model.ts';

@@ -8,9 +8,8 @@ import {
   type AudioData,
   type AudioFormat,
   audioBase64,
-  audioByteLength,
   bytesPerMs,
-  createTranscoder,
+  loadAudio,
   sameFormat,
 } from '../../audio/index.ts';
 import type { Clock, ClockTimer } from '../../clock.ts';
@@ -24,35 +23,24 @@ import type {
   ModelCapabilities,
   ModelError,
   ModelSessionConfig,
-  ModelUsage,
   RealtimeModel,
   RealtimeModelEvents,
   ResponseRequest,
-  ResponseStatus,
 } from '../contract.ts';
-import { BoundedMap } from './bounded-map.ts';
 import * as client from './client-events.ts';
 import { type ConnectionEnd, ModelConnection } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { closeMeaning, connectErrorCode, errorMessage, safeCode, severityOf } from './error-table.ts';
 import { HeldAudio } from './held-audio.ts';
-import { InputTranscripts } from './input-transcripts.ts';
+import { InboundReader } from './inbound.ts';
 import type { DialectProfile } from './profiles.ts';
 import { ResponseTracker } from './response-tracker.ts';
-import {
-  parseServerEvent,
-  type ServerEvent,
-  type ServerResponse,
-  type ServerSession,
-} from './server-events.ts';
+import { parseServerEvent, type ServerEvent, type ServerSession } from './server-events.ts';
 import type { OpenModelSocket } from './socket.ts';
-import { type CompleteCall, ToolCallCollector } from './tool-calls.ts';
 import { fromWireFormat } from './wire-format.ts';
 
 /** Commands kept before the session is ready (audio has its own bound). */
 export const MAX_HELD_COMMANDS = 64;
-/** Spoken items whose length is remembered, to keep `truncate` within it. */
-export const MAX_REMEMBERED_ITEMS = 256;
 /** Messages a server may get wrong before the session is given up. */
 export const MAX_MALFORMED_EVENTS = 50;
 /** How long before the session's end `expiring` is emitted. */
@@ -76,19 +64,12 @@ type State =
       readonly reject: (error: VoiceError) => void;
     };
 
-interface SpokenItem {
-  readonly contentIndex: number;
-  bytes: number;
-}
-
 export class OpenAiModel extends Emitter<RealtimeModelEvents> implements RealtimeModel {
   readonly capabilities: ModelCapabilities;
   readonly #options: OpenAiModelOptions;
   readonly #clock: Clock;
   readonly #responses: ResponseTracker;
-  readonly #toolCalls = new ToolCallCollector();
-  readonly #transcripts = new InputTranscripts();
-  readonly #spoken = new BoundedMap<string, SpokenItem>(MAX_REMEMBERED_ITEMS);
+  readonly #inbound: InboundReader;
   #state: State = { at: 'new' };
   #connection: ModelConnection | null = null;
   #session: ModelSessionConfig | null = null;
@@ -98,7 +79,6 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   #malformed = 0;
   #ignored = 0;
   #expiry: ClockTimer | null = null;
-  #spokeOverResponse = false;
 
   constructor(options: OpenAiModelOptions) {
     super();
@@ -106,6 +86,10 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
     this.#clock = options.clock;
     this.capabilities = options.capabilities;
     this.#responses = new ResponseTracker(options.profile.correlation);
+    this.#inbound = new InboundReader(this, this.#responses, options.clock, {
+      cancel: (responseId) => this.#send(client.responseCancel(this.#eventId(), responseId)),
+      refuse: (code) => this.#refuse(code),
+    });
     this.onListenerError = (error, event) =>
       options.logger.error({ err: error, event }, 'model listener failed');
   }
@@ -131,6 +115,8 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
         );
       }
     }
+    // Only for a server that insists on another format; ready long before it can say so.
+    this.#clock.track(loadAudio()).catch(() => {});
     this.#session = session;
     this.#held = { audio: new HeldAudio(session.inputFormat), commands: [] };
     return new Promise((resolve, reject) => {
@@ -201,7 +187,7 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   }
 
   truncate(itemId: string, heardMs: number): void {
-    const item = this.#spoken.get(itemId);
+    const item = this.#inbound.spoken(itemId);
     if (this.#state.at !== 'ready') return;
     if (!item) {
       this.#refuse('unsupported_content_type');
@@ -269,9 +255,6 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
 
   #on(event: ServerEvent): void {
     switch (event.type) {
-      case 'response.output_audio.delta':
-        this.#onAudio(event);
-        break;
       case 'error':
         this.#onError(safeCode(event.error.code, event.error.type), event.error.event_id ?? null);
         break;
@@ -280,78 +263,8 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
       case 'session.updated':
         if (this.#state.at === 'connecting') this.#onConfigured(event.session);
         break;
-      case 'input_audio_buffer.speech_started':
-        this.#spokeOverResponse = true;
-        this.#responses.forgetAuto();
-        this.emit('speechStarted', {
-          ...(event.item_id ? { itemId: event.item_id } : {}),
-          ...(event.audio_start_ms == null ? {} : { audioStartMs: event.audio_start_ms }),
-        });
-        break;
-      case 'input_audio_buffer.speech_stopped':
-        this.emit('speechStopped', {
-          ...(event.item_id ? { itemId: event.item_id } : {}),
-          ...(event.audio_end_ms == null ? {} : { audioEndMs: event.audio_end_ms }),
-        });
-        break;
-      case 'input_audio_buffer.committed':
-        this.#responses.expectAuto(this.#clock.now());
-        this.emit('inputCommitted', { itemId: event.item_id });
-        break;
-      case 'conversation.item.input_audio_transcription.delta': {
-        const text = this.#transcripts.append(event.item_id, event.delta ?? '');
-        this.emit('inputTranscript', { itemId: event.item_id, text, final: false });
-        break;
-      }
-      case 'conversation.item.input_audio_transcription.updated':
-        this.emit('inputTranscript', { itemId: event.item_id, text: event.transcript, final: false });
-        break;
-      case 'conversation.item.input_audio_transcription.completed': {
-        const final = event.status !== 'in_progress';
-        if (final) this.#transcripts.finish(event.item_id);
-        this.emit('inputTranscript', { itemId: event.item_id, text: event.transcript, final });
-        break;
-      }
-      case 'conversation.item.input_audio_transcription.failed':
-        this.#transcripts.finish(event.item_id);
-        this.#refuse('input_transcription_failed');
-        break;
-      case 'response.created':
-        this.#onResponseCreated(event.response);
-        break;
-      case 'response.done':
-        this.#onResponseDone(event.response);
-        break;
-      case 'response.output_item.added':
-        this.#toolCalls.added(event.item);
-        break;
-      case 'response.output_item.done':
-        this.#emitCall(this.#toolCalls.itemDone(event.response_id, event.item));
-        break;
-      case 'response.function_call_arguments.done':
-        this.#emitCall(
-          this.#toolCalls.argumentsDone(event.response_id, event.item_id, {
-            callId: event.call_id,
-            name: event.name ?? null,
-            args: event.arguments,
-          }),
-        );
-        break;
-      case 'response.output_audio.done':
-        this.emit('outputAudioDone', { responseId: event.response_id, itemId: event.item_id });
-        break;
-      case 'response.output_audio_transcript.delta':
-      case 'response.output_text.delta':
-        this.#emitWords(event, event.delta, false);
-        break;
-      case 'response.output_audio_transcript.done':
-        this.#emitWords(event, event.transcript, true);
-        break;
-      case 'response.output_text.done':
-        this.#emitWords(event, event.text, true);
-        break;
       default:
-        event satisfies never;
+        this.#inbound.read(event);
     }
   }
 
@@ -375,62 +288,19 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
     this.#watchExpiry(session.expires_at ?? null);
     if (asked.history) this.restore(asked.history);
     for (const command of held.commands) command();
-    for (const audio of converted(held.audio.take(), asked.inputFormat, inputFormat)) this.appendAudio(audio);
-    if (held.audio.droppedMs > 0) {
-      this.#options.logger.warn(
-        { droppedMs: Math.round(held.audio.droppedMs) },
-        'held caller audio was dropped',
-      );
-    }
+    this.#release(held.audio, inputFormat);
     this.emit('ready', { inputFormat, outputFormat });
     state.resolve();
   }
 
-  #onAudio(event: Extract<ServerEvent, { type: 'response.output_audio.delta' }>): void {
-    const item = this.#spoken.get(event.item_id);
-    const bytes = audioByteLength(event.delta);
-    if (item) item.bytes += bytes;
-    else this.#spoken.set(event.item_id, { contentIndex: event.content_index ?? 0, bytes });
-    if (this.#responses.isCancelled(event.response_id)) return;
-    this.emit('outputAudio', { responseId: event.response_id, itemId: event.item_id, audio: event.delta });
-  }
-
-  #emitWords(at: { response_id: string; item_id: string }, text: string, final: boolean): void {
-    if (this.#responses.isCancelled(at.response_id)) return;
-    this.emit('outputTranscript', { responseId: at.response_id, itemId: at.item_id, text, final });
-  }
-
-  #emitCall(call: CompleteCall | null): void {
-    if (call) this.emit('toolCall', call);
-  }
-
-  #onResponseCreated(response: ServerResponse): void {
-    const metadataId = response.metadata?.[client.REQUEST_ID_METADATA] ?? null;
-    const { requestId, cancel } = this.#responses.created(response.id, metadataId, this.#clock.now());
-    this.#spokeOverResponse = false;
-    if (cancel) this.#send(client.responseCancel(this.#eventId(), response.id));
-    this.emit('responseStarted', { responseId: response.id, ...(requestId === null ? {} : { requestId }) });
-  }
-
-  #onResponseDone(response: ServerResponse): void {
-    const cancelledByUs = this.#responses.isCancelled(response.id);
-    for (const call of this.#toolCalls.responseDone(response.id, response.output ?? [])) this.#emitCall(call);
-    this.#responses.done(response.id);
-    const status = statusOf(response.status);
-    const details = response.status_details;
-    const errorCode =
-      status === 'completed'
-        ? null
-        : safeCode(details?.error?.code, details?.error?.type, details?.reason, `response_${status}`);
-    const usage = usageOf(response.usage);
-    // Cut off with nobody speaking and nobody asking: the server's own decision.
-    if (status === 'cancelled' && !cancelledByUs && !this.#spokeOverResponse) this.emit('interrupted');
-    this.emit('responseDone', {
-      responseId: response.id,
-      status,
-      ...(usage ? { usage } : {}),
-      ...(errorCode === null ? {} : { errorCode }),
-    });
+  #release(held: HeldAudio, format: AudioFormat): void {
+    try {
+      for (const audio of held.take(format)) this.appendAudio(audio);
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'held caller audio could not be converted');
+    }
+    const droppedMs = Math.round(held.droppedMs);
+    if (droppedMs > 0) this.#options.logger.warn({ droppedMs }, 'held caller audio was dropped');
   }
 
   #onError(code: string, eventId: string | null): void {
@@ -551,44 +421,7 @@ function acknowledged(format: unknown, asked: AudioFormat): AudioFormat | null {
   return format == null ? asked : fromWireFormat(format);
 }
 
-function converted(frames: AudioData[], from: AudioFormat, to: AudioFormat): AudioData[] {
-  if (frames.length === 0 || sameFormat(from, to)) return frames;
-  const transcoder = createTranscoder(from, to);
-  const out = [...frames.map((frame) => transcoder.process(frame)), transcoder.flush()];
-  transcoder.close();
-  return out.filter((audio) => audioByteLength(audio) > 0);
-}
-
 function connectErrorCodeOfClose(code: number): 'MODEL_AUTH_FAILED' | 'MODEL_PROTOCOL' | 'MODEL_UNAVAILABLE' {
   if (code === 3000 || code === 3003) return 'MODEL_AUTH_FAILED';
   return closeMeaning(code).severity === 'retryable' ? 'MODEL_UNAVAILABLE' : 'MODEL_PROTOCOL';
-}
-
-function statusOf(status: string | null | undefined): ResponseStatus {
-  switch (status) {
-    case 'cancelled':
-    case 'failed':
-    case 'incomplete':
-      return status;
-    default:
-      return 'completed';
-  }
-}
-
-function usageOf(usage: ServerResponse['usage']): ModelUsage | null {
-  if (!usage) return null;
-  const { input_tokens, output_tokens, input_token_details, output_token_details } = usage;
-  return {
-    ...(input_tokens == null ? {} : { inputTokens: input_tokens }),
-    ...(output_tokens == null ? {} : { outputTokens: output_tokens }),
-    ...(input_token_details?.audio_tokens == null
-      ? {}
-      : { inputAudioTokens: input_token_details.audio_tokens }),
-    ...(output_token_details?.audio_tokens == null
-      ? {}
-      : { outputAudioTokens: output_token_details.audio_tokens }),
-    ...(input_token_details?.cached_tokens == null
-      ? {}
-      : { cachedInputTokens: input_token_details.cached_tokens }),
-  };
 }
