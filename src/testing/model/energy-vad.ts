@@ -22,12 +22,11 @@ export class EnergyVad {
   #quietInARow = 0;
   #speaking = false;
 
-  constructor(sampleRate: number) {
-    this.#frameSamples = (sampleRate / 1000) * FRAME_MS;
-  }
+  readonly sampleRate: number;
 
-  get speaking(): boolean {
-    return this.#speaking;
+  constructor(sampleRate: number) {
+    this.sampleRate = sampleRate;
+    this.#frameSamples = (sampleRate / 1000) * FRAME_MS;
   }
 
   /** Audio taken in so far, in ms. */

@@ -5,29 +5,15 @@
  * @module
  */
 
-import { type AudioFormat, audioByteLength, bytesPerMs, toSamples } from '../../audio/index.ts';
+import { type AudioFormat, bytesPerMs } from '../../audio/index.ts';
 import type { Clock, ClockTimer } from '../../clock.ts';
-import {
-  CLIENT_EVENT_TYPES,
-  type ClientEvent,
-  clientEventSchema,
-  type ResponseParams,
-} from './client-event-schema.ts';
+import { type ClientEvent, clientEventSchema, type ResponseParams } from './client-event-schema.ts';
 import { Conversation, type ConversationItem } from './conversation.ts';
-import { EnergyVad } from './energy-vad.ts';
+import { FakeInput } from './fake-input.ts';
 import { FakeResponse, type FakeTiming, wire } from './fake-response.ts';
-import { type Refusal, refusalOf } from './refusal.ts';
-import type { TurnHandler, TypedEvent } from './script.ts';
-import {
-  applyPatch,
-  audioFormatOf,
-  defaultSession,
-  type EffectiveSession,
-  turnSilenceMs,
-} from './session-config.ts';
-
-/** Shortest input that `commit` takes. */
-const MIN_COMMIT_MS = 100;
+import { eventIdOf, missingItem, type Refusal, refusalOf, unknownType } from './refusal.ts';
+import type { FakeTurn, TurnHandler, TypedEvent } from './script.ts';
+import { applyPatch, audioFormatOf, defaultSession, type EffectiveSession } from './session-config.ts';
 
 /** The client's end of the connection, as the session sees it. */
 export interface FakeModelPeer {
@@ -68,8 +54,8 @@ export class FakeModelSession {
   readonly received: ClientEvent[] = [];
   readonly sent: WireEvent[] = [];
   readonly violations: Violation[] = [];
-  /** Audio taken in, in ms of the input format. */
-  inputMs = 0;
+  /** What scripts threw; the response failed. */
+  readonly scriptErrors: unknown[] = [];
   readonly #options: FakeSessionOptions;
   readonly #peer: FakeModelPeer;
   readonly #conversation = new Conversation();
@@ -77,9 +63,7 @@ export class FakeModelSession {
   readonly #usedCallIds = new Set<string>();
   readonly #timers = new Set<ClockTimer>();
   #config: EffectiveSession;
-  #vad: EnergyVad;
-  #uncommittedMs = 0;
-  #speechItemId: string | null = null;
+  readonly #input: FakeInput;
   #active: FakeResponse | null = null;
   readonly #outOfBand = new Set<FakeResponse>();
   #turnCount = 0;
@@ -94,7 +78,7 @@ export class FakeModelSession {
     this.#conversationId = options.newId('conv');
     const expiresAtS = Math.floor((options.clock.wallNow() + options.maxSessionMs) / 1000);
     this.#config = defaultSession(this.id, options.model, expiresAtS);
-    this.#vad = new EnergyVad(this.inputFormat.sampleRate);
+    this.#input = this.#makeInput();
     this.#later(options.maxSessionMs, () => {
       this.#error({
         code: 'session_expired',
@@ -121,6 +105,11 @@ export class FakeModelSession {
 
   get items(): readonly ConversationItem[] {
     return this.#conversation.items;
+  }
+
+  /** Audio taken in since the start, in ms. */
+  get inputMs(): number {
+    return this.#input.receivedMs;
   }
 
   get isOpen(): boolean {
@@ -152,12 +141,12 @@ export class FakeModelSession {
 
   /** Speech is heard now, whatever the audio says. */
   startSpeech(): void {
-    this.#speechStarted(this.inputMs);
+    this.#input.startSpeech(this.inputMs);
   }
 
   /** The turn that `startSpeech` began is over. */
   endSpeech(): void {
-    this.#speechStopped(this.inputMs);
+    this.#input.endSpeech(this.inputMs);
   }
 
   close(code = 1000, reason = ''): void {
@@ -211,14 +200,12 @@ export class FakeModelSession {
       case 'session.update':
         return this.#updateSession(event);
       case 'input_audio_buffer.append':
-        return this.#append(event.audio);
+        this.#input.append(event.audio);
+        return null;
       case 'input_audio_buffer.commit':
-        return this.#commit();
+        return this.#input.commit();
       case 'input_audio_buffer.clear':
-        this.#uncommittedMs = 0;
-        this.#speechItemId = null;
-        this.#vad.reset();
-        this.#send({ type: 'input_audio_buffer.cleared' });
+        this.#input.clear();
         return null;
       case 'conversation.item.create':
         return this.#createItem(event);
@@ -269,9 +256,8 @@ export class FakeModelSession {
       const message = "Cannot update a conversation's voice if assistant audio is present.";
       return { code: 'cannot_update_voice', message, param: null };
     }
-    const rateBefore = this.inputFormat.sampleRate;
     this.#config = this.#forced(applyPatch(this.#config, patch));
-    if (this.inputFormat.sampleRate !== rateBefore) this.#vad = new EnergyVad(this.inputFormat.sampleRate);
+    this.#input.reconfigured();
     if (this.#options.answersSessionUpdate) this.#send({ type: 'session.updated', session: this.#config });
     return null;
   }
@@ -287,100 +273,35 @@ export class FakeModelSession {
     };
   }
 
-  #append(audio: string): null {
-    const ms = audioByteLength(audio) / bytesPerMs(this.inputFormat);
-    this.inputMs += ms;
-    this.#uncommittedMs += ms;
-    const detection = this.#config.audio.input.turn_detection;
-    if (!detection) return null;
-    const samples = toSamples(audio, this.inputFormat);
-    const prefixMs = detection.type === 'server_vad' ? (detection.prefix_padding_ms ?? 300) : 300;
-    for (const event of this.#vad.push(samples, prefixMs, turnSilenceMs(detection))) {
-      if (event.type === 'started') this.#speechStarted(event.audioStartMs);
-      else this.#speechStopped(event.audioEndMs);
-    }
-    return null;
-  }
-
-  #speechStarted(audioStartMs: number): void {
-    this.#speechItemId = this.#options.newId('item');
-    this.#send({
-      type: 'input_audio_buffer.speech_started',
-      audio_start_ms: Math.round(audioStartMs),
-      item_id: this.#speechItemId,
+  #makeInput(): FakeInput {
+    const session = this;
+    const { transcriptionDelayMs } = this.#options;
+    return new FakeInput({
+      get config() {
+        return session.config;
+      },
+      get inputFormat() {
+        return session.inputFormat;
+      },
+      get lastItemId() {
+        return session.items.at(-1)?.id ?? null;
+      },
+      transcriptionDelayMs,
+      send: (event) => this.#send(event),
+      addItem: (item) => this.#addItem(item, null),
+      newId: (prefix) => this.#options.newId(prefix),
+      nextTranscript: () => this.#options.nextTranscript(),
+      later: (ms, run) => this.#later(ms, run),
+      speechStarted: () => {
+        const interrupts = this.#config.audio.input.turn_detection?.interrupt_response ?? true;
+        if (interrupts) this.#active?.cancel('turn_detected');
+      },
+      turnEnded: (heard) => {
+        const creates = this.#config.audio.input.turn_detection?.create_response ?? true;
+        // A turn that ends while the model still talks gets no response of its own.
+        if (creates && !this.#active) this.#respond('speech', null, heard);
+      },
     });
-    const interrupts = this.#config.audio.input.turn_detection?.interrupt_response ?? true;
-    if (interrupts) this.#active?.cancel('turn_detected');
-  }
-
-  #speechStopped(audioEndMs: number): void {
-    const itemId = this.#speechItemId ?? this.#options.newId('item');
-    this.#send({
-      type: 'input_audio_buffer.speech_stopped',
-      audio_end_ms: Math.round(audioEndMs),
-      item_id: itemId,
-    });
-    const heard = this.#commitItem(itemId);
-    const creates = this.#config.audio.input.turn_detection?.create_response ?? true;
-    // A turn that ends while the model still talks gets no response of its own.
-    if (creates && !this.#active) this.#respond('speech', null, heard);
-  }
-
-  #commit(): Refusal | null {
-    if (this.#uncommittedMs < MIN_COMMIT_MS) {
-      const have = this.#uncommittedMs.toFixed(2);
-      return {
-        code: 'input_audio_buffer_commit_empty',
-        message: `Error committing input audio buffer: buffer too small. Expected at least 100ms of audio, but buffer only has ${have}ms of audio.`,
-        param: null,
-      };
-    }
-    this.#vad.reset();
-    this.#commitItem(this.#speechItemId ?? this.#options.newId('item'));
-    return null;
-  }
-
-  /** Turns the input buffer into a user item; its transcript follows later. Returns what will be in it. */
-  #commitItem(itemId: string): string | null {
-    this.#uncommittedMs = 0;
-    this.#speechItemId = null;
-    const previous = this.#conversation.items.at(-1)?.id ?? null;
-    this.#send({ type: 'input_audio_buffer.committed', previous_item_id: previous, item_id: itemId });
-    const item: ConversationItem = {
-      id: itemId,
-      type: 'message',
-      role: 'user',
-      status: 'completed',
-      content: [{ type: 'input_audio', transcript: null }],
-    };
-    this.#addItem(item, null);
-    const transcript = this.#options.nextTranscript();
-    if (this.#config.audio.input.transcription) {
-      this.#later(this.#options.transcriptionDelayMs, () => this.#transcribed(item, transcript));
-    }
-    return transcript;
-  }
-
-  #transcribed(item: ConversationItem, transcript: string | null): void {
-    const at = { item_id: item.id, content_index: 0 };
-    const name = 'conversation.item.input_audio_transcription';
-    if (transcript === null) {
-      const error = {
-        type: 'transcription_error',
-        code: 'audio_unintelligible',
-        message: 'Scripted failure.',
-      };
-      this.#send({ type: `${name}.failed`, ...at, error });
-      return;
-    }
-    item.content = [{ type: 'input_audio', transcript }];
-    const half = Math.ceil(transcript.length / 2);
-    for (const delta of [transcript.slice(0, half), transcript.slice(half)]) {
-      if (delta !== '') this.#send({ type: `${name}.delta`, ...at, delta });
-    }
-    const usage = { type: 'tokens', total_tokens: 20, input_tokens: 15, output_tokens: 5 };
-    const input_token_details = { text_tokens: 0, audio_tokens: 15 };
-    this.#send({ type: `${name}.completed`, ...at, transcript, usage: { ...usage, input_token_details } });
   }
 
   #createItem(event: Extract<ClientEvent, { type: 'conversation.item.create' }>): Refusal | null {
@@ -497,7 +418,7 @@ export class FakeModelSession {
     this.#toolOutputs = [];
     const index = this.#turnCount++;
     response.begin();
-    const actions = this.#options.onTurn({
+    const turn: FakeTurn = {
       index,
       trigger,
       heard,
@@ -506,15 +427,18 @@ export class FakeModelSession {
       instructions: params?.instructions ?? this.#config.instructions,
       request: params,
       conversation: this.#conversation.items,
-    });
-    if (!(actions instanceof Promise)) {
-      response.play(actions);
-      return;
+    };
+    const failed = (error: unknown) => {
+      this.scriptErrors.push(error);
+      response.play([{ type: 'fail', code: 'server_error' }]);
+    };
+    try {
+      const actions = this.#options.onTurn(turn);
+      if (actions instanceof Promise) actions.then((resolved) => response.play(resolved), failed);
+      else response.play(actions);
+    } catch (error) {
+      failed(error);
     }
-    actions.then(
-      (resolved) => response.play(resolved),
-      () => response.play([{ type: 'fail', code: 'server_error' }]),
-    );
   }
 
   /** Call ids are unique for the life of a session, however a script names them. */
@@ -554,37 +478,6 @@ export class FakeModelSession {
     }, ms);
     this.#timers.add(timer);
   }
-}
-
-function unknownType(json: unknown): Refusal | null {
-  const type = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
-  if (type === undefined) {
-    return {
-      code: 'missing_required_parameter',
-      message: "Missing required parameter: 'type'.",
-      param: 'type',
-    };
-  }
-  if (CLIENT_EVENT_TYPES.some((known) => known === type)) return null;
-  const known = CLIENT_EVENT_TYPES.map((each) => `'${each}'`).join(', ');
-  return {
-    code: 'invalid_value',
-    message: `Invalid value: '${String(type)}'. Supported values are: ${known}.`,
-    param: 'type',
-  };
-}
-
-function missingItem(stem: string, verb: string, id: string): Refusal {
-  return {
-    code: `item_${verb}_invalid_item_id`,
-    message: `Error ${stem}ing item: the item with id '${id}' does not exist.`,
-    param: 'item_id',
-  };
-}
-
-function eventIdOf(event: unknown): string | null {
-  if (typeof event !== 'object' || event === null || !('event_id' in event)) return null;
-  return typeof event.event_id === 'string' ? event.event_id : null;
 }
 
 function wireFormatOf(format: AudioFormat): EffectiveSession['audio']['input']['format'] {

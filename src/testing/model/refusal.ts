@@ -5,6 +5,7 @@
  */
 
 import type { z } from 'zod';
+import { CLIENT_EVENT_TYPES } from './client-event-schema.ts';
 
 export interface Refusal {
   readonly code: string;
@@ -92,4 +93,36 @@ function description(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** A message of no type, or of one that does not exist. */
+export function unknownType(json: unknown): Refusal | null {
+  const type = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
+  if (type === undefined) {
+    return {
+      code: 'missing_required_parameter',
+      message: "Missing required parameter: 'type'.",
+      param: 'type',
+    };
+  }
+  if (CLIENT_EVENT_TYPES.some((known) => known === type)) return null;
+  const known = CLIENT_EVENT_TYPES.map((each) => `'${each}'`).join(', ');
+  return {
+    code: 'invalid_value',
+    message: `Invalid value: '${String(type)}'. Supported values are: ${known}.`,
+    param: 'type',
+  };
+}
+
+export function missingItem(stem: string, verb: string, id: string): Refusal {
+  return {
+    code: `item_${verb}_invalid_item_id`,
+    message: `Error ${stem}ing item: the item with id '${id}' does not exist.`,
+    param: 'item_id',
+  };
+}
+
+export function eventIdOf(event: unknown): string | null {
+  if (typeof event !== 'object' || event === null || !('event_id' in event)) return null;
+  return typeof event.event_id === 'string' ? event.event_id : null;
 }
