@@ -7,6 +7,7 @@
 
 import type { Clock, ClockTimer } from '../clock.ts';
 import type { TextSocket } from '../leg/index.ts';
+import { type DialAnswer, type DialTarget, dialWebhook } from './carrier/dial.ts';
 import { type CarrierLink, memoryLink, webSocketLink } from './carrier/link.ts';
 import { BYTES_PER_MS, type HeardSegment, Playout, SILENCE } from './carrier/playout.ts';
 import { type CarrierViolation, readOutbound } from './carrier/stream-message.ts';
@@ -24,6 +25,12 @@ export interface FakeCarrierOptions {
   /** The `<Parameter>`s of the `<Stream>`. */
   readonly customParameters?: Readonly<Record<string, string>>;
 }
+
+const DEFAULT_SIDS = {
+  streamSid: `MZ${'0'.repeat(31)}1`,
+  callSid: `CA${'0'.repeat(31)}1`,
+  accountSid: `AC${'0'.repeat(31)}1`,
+} as const;
 
 interface Waiter {
   readonly isDue: () => boolean;
@@ -71,9 +78,9 @@ export class FakeCarrier {
   constructor(link: CarrierLink, options: FakeCarrierOptions) {
     this.#link = link;
     this.#clock = options.clock;
-    this.streamSid = options.streamSid ?? `MZ${'0'.repeat(31)}1`;
-    this.callSid = options.callSid ?? `CA${'0'.repeat(31)}1`;
-    this.accountSid = options.accountSid ?? `AC${'0'.repeat(31)}1`;
+    this.streamSid = options.streamSid ?? DEFAULT_SIDS.streamSid;
+    this.callSid = options.callSid ?? DEFAULT_SIDS.callSid;
+    this.accountSid = options.accountSid ?? DEFAULT_SIDS.accountSid;
     this.#customParameters = options.customParameters ?? {};
     link.listen({ message: (data) => this.#receive(data), closed: (code) => this.#closed(code) });
   }
@@ -90,6 +97,24 @@ export class FakeCarrier {
     options: FakeCarrierOptions & { readonly headers?: Readonly<Record<string, string>> },
   ): Promise<FakeCarrier> {
     return new FakeCarrier(await webSocketLink(url, options.headers), options);
+  }
+
+  /**
+   * Calls a running server's number: posts its signed webhook and, when the TwiML connects the call to a
+   * stream, opens that. The call begins with `start`.
+   *
+   * @returns `carrier` is `null` when the server turned the call away; `answer.twiml` says how
+   */
+  static async dial(
+    target: DialTarget,
+    options: FakeCarrierOptions,
+  ): Promise<{ readonly answer: DialAnswer; readonly carrier: FakeCarrier | null }> {
+    const { callSid = DEFAULT_SIDS.callSid, accountSid = DEFAULT_SIDS.accountSid } = options;
+    const answer = await dialWebhook(target, { callSid, accountSid });
+    if (answer.streamUrl === null) return { answer, carrier: null };
+    const { customParameters, headers } = answer;
+    const carrier = await FakeCarrier.connect(answer.streamUrl, { ...options, customParameters, headers });
+    return { answer, carrier };
   }
 
   /** Ms since the stream started. */

@@ -1,4 +1,5 @@
 export { VirtualClock, type VirtualClockOptions } from '../clock-virtual.ts';
+export type { DialAnswer, DialTarget } from './carrier/dial.ts';
 export type { CarrierLink } from './carrier/link.ts';
 export type { HeardSegment } from './carrier/playout.ts';
 export type { CarrierViolation } from './carrier/stream-message.ts';
