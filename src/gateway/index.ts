@@ -1,3 +1,3 @@
-export * from './contract.ts';
 export * from './context.ts';
+export * from './contract.ts';
 export * from './facade.ts';

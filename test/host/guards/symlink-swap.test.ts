@@ -124,7 +124,9 @@ describe('a link put in place between the check and the use', () => {
            // A write may have made the missing folder anew in the meantime.
            try { symlinkSync(outside, sub); unlinkSync(sub); } catch {}
            for (let done = false; !done;) {
-             try { renameSync(sub + '-away', sub); done = true; } catch { rmSync(sub, { recursive: true }); }
+             try { renameSync(sub + '-away', sub); done = true; } catch {
+               try { rmSync(sub, { recursive: true }); } catch {}
+             }
            }
          }
          if (run) setImmediate(flip); else process.exit();
