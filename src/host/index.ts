@@ -1,4 +1,11 @@
 export * from './bus/index.ts';
+export * from './config/index.ts';
+export {
+  createEmbeddedHost,
+  type EmbeddedHost,
+  type EmbeddedHostOptions,
+  type SpokenItem,
+} from './embedded.ts';
 export { FileStateStore, MAX_FILE_STATE_SESSIONS } from './guards/file-states.ts';
 export {
   type PinnedAddress,
@@ -8,6 +15,15 @@ export {
   type UrlVerdict,
 } from './guards/ssrf-policy.ts';
 export { WorkspacePolicy, type WorkspacePolicyOptions } from './guards/workspace-policy.ts';
+export {
+  type Channel,
+  type ChannelBus,
+  type ChannelClass,
+  type ChannelExtras,
+  ChannelManager,
+  type ChannelStatus,
+  isAllowed,
+} from './manager/index.ts';
 export { ERROR_HINT, MAX_TOOLS, type RegistryExecuteOptions, ToolRegistry } from './registry.ts';
 export {
   isConcurrencySafe,
@@ -19,4 +35,3 @@ export {
   toolText,
 } from './registry-tool.ts';
 export { type BuiltinToolsOptions, createBuiltinTools, type ExecToolConfig } from './tools/index.ts';
-export * from './config/index.ts';

@@ -43,8 +43,8 @@ export interface HostConfig {
       readonly enable: boolean;
       readonly timeoutS: number | null;
       readonly allowedEnvKeys: readonly string[];
-      readonly denyPatterns: readonly string[];
-      readonly allowPatterns: readonly string[];
+      readonly denyPatterns: readonly RegExp[];
+      readonly allowPatterns: readonly RegExp[];
     };
     readonly ssrfWhitelist: readonly string[];
   };
@@ -76,7 +76,6 @@ export function readHostConfig(value: unknown, place: HostConfigPlace, notes: st
   const root = new LenientSection(value, '', notes);
   const tools = root.section('tools');
   const defaults = root.section('agents').section('defaults');
-  const exec = tools.section('exec');
   const workspace = defaults.text('workspace') || join(place.configDir, 'workspace');
   const provider = defaults.text('provider');
   return {
@@ -86,13 +85,7 @@ export function readHostConfig(value: unknown, place: HostConfigPlace, notes: st
     tools: {
       file: { enable: tools.section('file').flag('enable') ?? true },
       web: { enable: tools.section('web').flag('enable') ?? true },
-      exec: {
-        enable: exec.flag('enable') ?? false,
-        timeoutS: exec.number('timeout', 1, 600),
-        allowedEnvKeys: exec.texts('allowedEnvKeys') ?? [],
-        denyPatterns: exec.texts('denyPatterns') ?? [],
-        allowPatterns: exec.texts('allowPatterns') ?? [],
-      },
+      exec: readExec(tools.section('exec'), notes),
       ssrfWhitelist: readableRanges(tools.texts('ssrfWhitelist') ?? [], notes),
     },
     mcpServers: readMcpServers(tools.section('mcpServers'), place),
@@ -107,6 +100,38 @@ export function readHostConfig(value: unknown, place: HostConfigPlace, notes: st
     },
     sendMaxRetries: Math.floor(root.section('channels').number('sendMaxRetries', 0, 10) ?? 3),
   };
+}
+
+function readExec(exec: LenientSection, notes: string[]): HostConfig['tools']['exec'] {
+  const deny = patterns(exec.texts('denyPatterns') ?? []);
+  const allow = patterns(exec.texts('allowPatterns') ?? []);
+  const enable = exec.flag('enable') ?? false;
+  if (allow.unreadable)
+    notes.push('tools.exec.allowPatterns: an entry is not a pattern we can read; passed over');
+  // A command that a pattern was to forbid must not run because the pattern is not JavaScript's.
+  if (deny.unreadable && enable) {
+    notes.push('tools.exec.denyPatterns: an entry is not a pattern we can read; exec stays off');
+  }
+  return {
+    enable: enable && !deny.unreadable,
+    timeoutS: exec.number('timeout', 1, 600),
+    allowedEnvKeys: exec.texts('allowedEnvKeys') ?? [],
+    denyPatterns: deny.readable,
+    allowPatterns: allow.readable,
+  };
+}
+
+/** nanobot matches against the command in lower case, so these ignore case. */
+function patterns(sources: readonly string[]): { readable: RegExp[]; unreadable: boolean } {
+  const readable: RegExp[] = [];
+  for (const source of sources) {
+    try {
+      readable.push(new RegExp(source, 'i'));
+    } catch {
+      // Counted below.
+    }
+  }
+  return { readable, unreadable: readable.length < sources.length };
 }
 
 function readableRanges(ranges: readonly string[], notes: string[]): string[] {

@@ -19,6 +19,8 @@ export interface ChannelManagerOptions {
   readonly agentLoop?: ToolGateway | null;
   /** Times a failed message is sent again. @defaultValue 3 */
   readonly sendMaxRetries?: number;
+  /** What each channel's sessions see of the registry and may run, by the channel's name; all when left out. */
+  readonly tools?: Readonly<Record<string, ChannelTools>>;
 }
 
 export interface ChannelTools {
@@ -60,7 +62,7 @@ export class ChannelManager {
    *
    * @throws VoiceError `CONFIG_INVALID` for a name that is taken, is `websocket` or is no name
    */
-  add<Config>(channelClass: ChannelClass<Config>, config: Config, tools: ChannelTools = {}): Channel {
+  add<Config>(channelClass: ChannelClass<Config>, config: Config): Channel {
     const name = channelClass.channelName;
     // `websocket` may reach loopback; nobody but nanobot's own channel is called so, and it isn't here.
     if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || name === 'websocket') {
@@ -70,7 +72,7 @@ export class ChannelManager {
       throw new VoiceError('CONFIG_INVALID', `The channel ${name} is there already.`);
     if (this.#entries.size >= MAX_CHANNELS)
       throw new VoiceError('CONFIG_INVALID', 'There are too many channels.');
-    const extras = this.#extrasFor(channelClass, tools);
+    const extras = this.#extrasFor(channelClass);
     const { bus, clock, logger, sendMaxRetries = 3 } = this.#options;
     const channel = extras ? new channelClass(config, bus, extras) : new channelClass(config, bus);
     const delivery = new Delivery({
@@ -113,11 +115,12 @@ export class ChannelManager {
     return Object.fromEntries([...this.#entries].map(([name, entry]) => [name, entry.status]));
   }
 
-  #extrasFor(channelClass: ChannelClass, { allow, deny }: ChannelTools): ChannelExtras | null {
-    const { agentLoop } = this.#options;
-    if (channelClass.wantsToolGateway !== true || !agentLoop) return null;
+  #extrasFor({ channelName, wantsToolGateway }: ChannelClass): ChannelExtras | null {
+    const { agentLoop, tools = {} } = this.#options;
+    if (wantsToolGateway !== true || !agentLoop) return null;
+    const { allow, deny } = Object.hasOwn(tools, channelName) ? (tools[channelName] ?? {}) : {};
     const toolGateway = createToolGatewayFacade(agentLoop, {
-      channel: channelClass.channelName,
+      channel: channelName,
       ...(allow && { allow }),
       ...(deny && { deny }),
     });
