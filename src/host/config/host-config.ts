@@ -106,14 +106,13 @@ function readExec(exec: LenientSection, notes: string[]): HostConfig['tools']['e
   const deny = patterns(exec.texts('denyPatterns') ?? []);
   const allow = patterns(exec.texts('allowPatterns') ?? []);
   const enable = exec.flag('enable') ?? false;
-  if (allow.unreadable)
-    notes.push('tools.exec.allowPatterns: an entry is not a pattern we can read; passed over');
-  // A command that a pattern was to forbid must not run because the pattern is not JavaScript's.
-  if (deny.unreadable && enable) {
-    notes.push('tools.exec.denyPatterns: an entry is not a pattern we can read; exec stays off');
+  const unreadable = deny.unreadable || allow.unreadable;
+  // A command that a pattern was to keep from running must not run because the pattern is not JavaScript's.
+  if (unreadable && enable) {
+    notes.push('tools.exec: an entry of denyPatterns or allowPatterns can not be read; exec stays off');
   }
   return {
-    enable: enable && !deny.unreadable,
+    enable: enable && !unreadable,
     timeoutS: exec.number('timeout', 1, 600),
     allowedEnvKeys: exec.texts('allowedEnvKeys') ?? [],
     denyPatterns: deny.readable,

@@ -296,6 +296,18 @@ describe("nanobot's own keys", () => {
     ]);
   });
 
+  it.each([['denyPatterns'], ['allow_patterns']])(
+    'leave exec off when an entry of its %s can not be read',
+    async (key) => {
+      const broken = await load({ tools: { exec: { enable: true, [key]: ['^ls', '(?P<x>rm)'] } } });
+      const fine = await load({ tools: { exec: { enable: true, [key]: ['^LS'] } } });
+
+      expect(broken.host.tools.exec.enable).toBe(false);
+      expect(broken.notes).toEqual([expect.stringContaining('exec stays off')]);
+      expect(fine.host.tools.exec.enable).toBe(true);
+    },
+  );
+
   it.each([[null], [[]], ['text'], [{ channels: 7 }], [{ channels: { realtime: null } }]])(
     'of any shape are fine: %j',
     async (content) => {
