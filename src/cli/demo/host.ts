@@ -1,49 +1,30 @@
-import { readdir } from 'node:fs/promises';
+/**
+ * The embedded host as the demo runs it: the real one, on a config file of its own.
+ *
+ * @module
+ */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { createToolGatewayFacade, runGuarded, type ToolGateway } from '../../gateway/index.ts';
-import {
-  createBuiltinTools,
-  FileStateStore,
-  SsrfPolicy,
-  ToolRegistry,
-  WorkspacePolicy,
-} from '../../host/index.ts';
+import type { RealtimeConfigInput } from '../../config.ts';
+import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } from '../../host/index.ts';
+import { silentLogger } from '../../observe/index.ts';
 import type { Store } from '../../store/index.ts';
 import type { DemoFolders } from './workspace.ts';
 
-export interface DemoHost {
-  readonly gateway: ToolGateway;
-  readonly slotValues: (slot: string) => Promise<string[]>;
-  close(): Promise<void>;
+/** Writes the demo's config file and reads it back as `start` would. */
+export async function loadDemoConfig(
+  folders: DemoFolders,
+  realtime: RealtimeConfigInput,
+): Promise<LoadedConfig> {
+  const path = join(folders.home, 'config.json');
+  const config = { agents: { defaults: { workspace: folders.workspace } }, channels: { realtime } };
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+  return loadConfig({ path });
 }
 
-export async function createDemoHost({
-  folders,
-  clock,
-}: {
-  folders: DemoFolders;
-  store: Store;
-  clock: Clock;
-}): Promise<DemoHost> {
-  const registry = new ToolRegistry();
-  const policy = new WorkspacePolicy({ workspace: folders.workspace, reservedRoots: [folders.home] });
-  for (const tool of createBuiltinTools({ policy, ssrf: new SsrfPolicy(), clock })) registry.register(tool);
-  const states = new FileStateStore();
-  const gateway: ToolGateway = {
-    getToolDefinitions: () => registry.getDefinitions(),
-    executeTool: (sessionKey, name, args, { channel, chatId, signal }) =>
-      runGuarded(
-        {
-          fileStates: states.forSession(sessionKey),
-          request: { channel, chatId: chatId ?? sessionKey, messageId: null, sessionKey, metadata: {} },
-          workspaceScope: { workspace: folders.workspace, restrictToWorkspace: true, sourceChannel: null },
-        },
-        () => registry.execute(name, args, signal ? { signal } : {}),
-      ),
-  };
-  return {
-    gateway: createToolGatewayFacade(gateway, { channel: 'realtime' }),
-    slotValues: () => readdir(folders.workspace),
-    close: () => Promise.resolve(),
-  };
+/** @throws VoiceError `STORE_UNAVAILABLE` */
+export function createDemoHost(config: LoadedConfig, store: Store, clock: Clock): Promise<EmbeddedHost> {
+  return createEmbeddedHost({ config, store, clock, logger: silentLogger });
 }

@@ -7,16 +7,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallDesk, type CallProgress, defaultToolPolicy, loadPrompts } from '../../call/index.ts';
-import { createModels } from '../../channel/index.ts';
+import { CHANNEL_NAME, createModels } from '../../channel/index.ts';
 import { type Clock, realClock } from '../../clock.ts';
 import { VirtualClock } from '../../clock-virtual.ts';
-import { realtimeConfigSchema } from '../../config.ts';
 import { VoiceError } from '../../errors.ts';
+import { createToolGatewayFacade } from '../../gateway/index.ts';
 import { type Clip, RECORDED_CALLER_CAPABILITIES, RecordedCaller } from '../../leg/wav/index.ts';
 import { type CallRecord, silentLogger } from '../../observe/index.ts';
 import { createSynthesiser } from '../../speech/index.ts';
 import { openStore } from '../../store/index.ts';
-import { createDemoHost } from './host.ts';
+import { workspaceFiles } from '../workspace-files.ts';
+import { createDemoHost, loadDemoConfig } from './host.ts';
 import type { DemoView } from './view.ts';
 import { createDemoFolders } from './workspace.ts';
 
@@ -45,25 +46,20 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
   const undo: (() => Promise<unknown>)[] = [() => folders.remove()];
   try {
     const clock = options.fast ? new VirtualClock() : realClock;
-    const config = realtimeConfigSchema.parse({
+    const loaded = await loadDemoConfig(folders, {
       model: { provider: 'command' },
       recording: { enabled: true, directory: options.out },
       greeting: 'Hello, this is nanobot. How can I help you?',
     });
+    const config = loaded.realtime;
     const synthesiser = createSynthesiser({ locale: config.locale });
     undo.push(() => synthesiser.close());
-    const store = await openStore({ engine: 'sqlite', file: join(folders.home, 'realtime.db') });
+    const store = await openStore({ engine: 'sqlite', file: join(loaded.host.dataDir, 'realtime.db') });
     undo.push(() => store.close());
-    const host = await createDemoHost({ folders, store, clock });
+    const host = await createDemoHost(loaded, store, clock);
     undo.push(() => host.close());
-    const models = createModels({
-      config,
-      clock,
-      logger: silentLogger,
-      synthesiser,
-      env: {},
-      slotValues: host.slotValues,
-    });
+    const slotValues = async (slot: string) => (slot === 'file' ? workspaceFiles(folders.workspace) : []);
+    const models = createModels({ config, clock, logger: silentLogger, synthesiser, env: {}, slotValues });
     undo.push(() => models.close());
     const desk = new CallDesk({
       config,
@@ -73,12 +69,13 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       synthesiser,
       store,
       prompts: loadPrompts(config.locale),
-      channel: 'realtime',
-      gateway: host.gateway,
+      channel: CHANNEL_NAME,
+      gateway: createToolGatewayFacade(host.gateway, { channel: CHANNEL_NAME, ...config.tools }),
       persona: 'You are nanobot.',
       toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
-      history: () => Promise.resolve([]),
+      history: (sessionKey) => host.history(sessionKey, config.historyRows),
       recordingDirectory: options.out,
+      onTurnFinal: () => void clock.track(host.projectTurns()),
     });
     const { progress, view } = options.watch(clock);
     const caller = new RecordedCaller({ clock, clips: options.clips });
