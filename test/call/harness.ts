@@ -501,6 +501,12 @@ export class MemoryStore implements Store {
     return [...this.turns.values()].filter((turn) => turn.sessionKey === sessionKey).slice(-limit);
   }
 
+  async listUnprojectedTurns(): Promise<TurnRow[]> {
+    return [];
+  }
+
+  async markProjected(): Promise<void> {}
+
   async ping(): Promise<void> {}
 
   async close(): Promise<void> {}
