@@ -45,6 +45,8 @@ export interface WalkOptions {
   /** @defaultValue true */
   readonly recursive?: boolean;
   readonly signal?: AbortSignal;
+  /** @defaultValue `MAX_WALK_ENTRIES` */
+  readonly maxEntries?: number;
 }
 
 /** The entries of one directory that the view allows, by name. */
@@ -80,12 +82,12 @@ export async function* walk(
   folder: string,
   options: WalkOptions = {},
 ): AsyncGenerator<WalkEntry, void, undefined> {
-  const recursive = options.recursive ?? true;
+  const { recursive = true, maxEntries = MAX_WALK_ENTRIES } = options;
   let yielded = 0;
   const stack = (await readFolder(view, folder, '')).reverse();
   for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
     options.signal?.throwIfAborted();
-    if (yielded >= MAX_WALK_ENTRIES) return;
+    if (yielded >= maxEntries) return;
     yielded += 1;
     yield entry;
     if (!recursive || entry.kind !== 'directory') continue;

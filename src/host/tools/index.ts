@@ -70,7 +70,10 @@ export function createBuiltinTools(options: BuiltinToolsOptions): Tool[] {
       grepTool(policy, clock),
     );
   }
-  if (options.exec?.enable ?? false) tools.push(execTool({ ...options.exec, policy, ssrf, clock }));
+  // Its guard reads POSIX shells only.
+  if (options.exec?.enable && process.platform !== 'win32') {
+    tools.push(execTool({ ...options.exec, policy, ssrf, clock }));
+  }
   if (web?.enable ?? true) {
     tools.push(
       webFetchTool({

@@ -5,9 +5,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runGuarded, type WorkspaceScope } from '../../../src/gateway/index.ts';
 import {
+  DirectoryHandle,
   FileStateStore,
   isPublicAddress,
   isWithin,
+  MAX_DIRECTORY_ENTRIES,
   MAX_FILE_STATE_SESSIONS,
   MAX_FILES_PER_SESSION,
   MAX_WALK_DEPTH,
@@ -171,6 +173,21 @@ describe('a walk', () => {
     for await (const _ of walk(view, deep)) count += 1;
 
     expect(count).toBe(MAX_WALK_DEPTH);
+  });
+
+  it('ends at its number of entries, and looks at so many of one folder', async () => {
+    const view = await new WorkspacePolicy({ workspace: root }).view('read');
+    let count = 0;
+    for await (const _ of walk(view, root, { maxEntries: 3 })) count += 1;
+    expect(count).toBe(3);
+
+    const full = join(base, 'full');
+    mkdirSync(full);
+    for (let index = 0; index <= MAX_DIRECTORY_ENTRIES; index += 1)
+      writeFileSync(join(full, String(index)), '');
+    const directory = await DirectoryHandle.open(full);
+    expect(await directory.entries()).toHaveLength(MAX_DIRECTORY_ENTRIES);
+    await directory.close();
   });
 
   it('ends when it is cancelled', async () => {

@@ -3,23 +3,17 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, realClock } from '../../../src/clock.ts';
 import { toolResultText } from '../../../src/gateway/index.ts';
-import { commandSegments, SsrfPolicy } from '../../../src/host/guards/index.ts';
 import { MAX_EXEC_CHARS } from '../../../src/host/tools/exec.ts';
 import type { ExecToolConfig } from '../../../src/host/tools/index.ts';
-import { makeWorkspace, SECRET, type TestWorkspace } from './workspace.ts';
+import { makeWorkspace, type TestWorkspace } from './workspace.ts';
 
 let workspace: TestWorkspace;
 
 function setUp(exec: ExecToolConfig = {}, clock: Clock = realClock): void {
   workspace?.remove();
-  const resolver = async (hostname: string) => [
-    { address: hostname === 'public.example' ? '93.184.215.14' : '127.0.0.1', family: 4 as const },
-  ];
   workspace = makeWorkspace({
     exec: { enable: true, ...exec },
     clock,
-    ssrf: new SsrfPolicy({ resolver }),
-    reservedRoots: ['ws/data', 'outside/reserved'],
   });
 }
 
@@ -153,85 +147,9 @@ describe('the end of a command', () => {
   });
 });
 
-describe('the guard of exec', () => {
-  it.each([
-    'rm -rf sub',
-    'rm -r sub',
-    'rm -f a.txt',
-    'rm -fr sub',
-    'rm -v -r sub',
-    'rm --recursive sub',
-    'echo; rm -rf sub',
-    'dd if=/dev/zero of=x',
-    'mkfs.ext4 x',
-    'format c:',
-    'echo x > /dev/sda',
-    'shutdown now',
-    'sudo reboot',
-    ':(){ :|:& };:',
-  ])('refuses %s by pattern', async (command) => {
-    expect(await run(command)).toMatch(/^Error: Command blocked by deny pattern filter\n/);
-  });
-
-  it.each([
-    ['cat ../outside/secret.txt', 'path traversal detected'],
-    ['cd .. && cat outside/secret.txt', 'path traversal detected'],
-    ['cat "../outside/secret.txt"', 'path traversal detected'],
-    ['cat sub/../../outside/secret.txt', 'path traversal detected'],
-    ['cat /etc/passwd', 'path outside working dir'],
-    ["cat '/etc/passwd'", 'path outside working dir'],
-    ['cat</etc/passwd', 'path outside working dir'],
-    ['cat ~/secret.txt', 'path outside working dir'],
-    ['cat ~root/secret.txt', 'path outside working dir'],
-    ['echo x > /tmp/x', 'path outside working dir'],
-    ['echo x >/tmp/x', 'path outside working dir'],
-    ['FILE=/etc/passwd cat', 'path outside working dir'],
-    ['grep -f/etc/passwd a.txt', 'path outside working dir'],
-    ['ls /', 'path outside working dir'],
-    ['cat /proc/self/environ', 'path outside working dir'],
-    ['cat data/x', 'path outside working dir'],
-    ['cat link/secret.txt', 'path outside working dir'],
-    ['cat file-link', 'path outside working dir'],
-    ['curl http://127.0.0.1:8787/', 'internal/private URL detected'],
-    ['curl "HTTP://LOCALHOST/"', 'internal/private URL detected'],
-    ['wget https://internal.example/x', 'internal/private URL detected'],
-    ['curl http://169.254.169.254/', 'internal/private URL detected'],
-    [`echo ${'a '.repeat(600)}`, 'command not readable'],
-  ])('refuses %s', async (command, reason) => {
-    workspace.link(workspace.outside, 'link');
-    workspace.link(join(workspace.outside, 'secret.txt'), 'file-link');
-
-    const text = await run(command);
-
-    expect(text.startsWith(`Error: Command blocked by safety guard (${reason})`)).toBe(true);
-    expect(text).not.toContain(SECRET);
-  });
-
-  it('lets ordinary commands through', async () => {
-    workspace.write('sub/x.txt', 'found');
-    const commands = [
-      'cat sub/x.txt',
-      `cat ${workspace.root}/sub/x.txt`,
-      'cat sub/x.txt 2> /dev/null',
-      'cat < sub/x.txt | head -n 1 && true',
-      'cd sub; cat x.txt',
-      'cat ~/sub/x.txt'.replace('~', '$HOME'),
-    ];
-
-    for (const command of commands)
-      expect([command, await run(command)]).toEqual([command, expect.stringContaining('found')]);
-  });
-
-  it('keeps what is reserved even without the restriction', async () => {
-    const free = { restrict: false };
-
-    expect(await run(`cat ${workspace.outside}/secret.txt`, {}, free)).toContain(SECRET);
-    expect(await run('cat data/x', {}, free)).toContain('path outside working dir');
-    expect(await run(`cat ${workspace.outside}/reserved/x`, {}, free)).toContain('path outside working dir');
-    expect(await run('cat /proc/self/environ', {}, free)).toContain('path outside working dir');
-  });
-
-  it('lets only the channel websocket, unrestricted, name loopback, and only when the config does', async () => {
+describe('exec and loopback', () => {
+  it('is for the channel websocket alone, unrestricted, and only when the config says so', async () => {
+    // Only a word: nothing is connected to.
     const command = 'echo http://127.0.0.1:3000/';
     const allowed = async (options: object) => (await run(command, {}, options)).startsWith('http');
 
@@ -243,35 +161,8 @@ describe('the guard of exec', () => {
     expect(await allowed({ restrict: false, sourceChannel: null })).toBe(false);
   });
 
-  it('takes an allow pattern for the whole of every part of a command', async () => {
-    setUp({ allowPatterns: [/echo \w+/, /rm -r build/] });
-    workspace.write('build/x', '');
-
-    expect(await run('echo hello')).toContain('hello');
-    expect(await run('rm -r build && echo gone')).toContain('gone');
-    expect(await run('rm -r build; rm -rf sub')).toContain('deny pattern filter');
-    expect(await run('echo hello; ls')).toContain(
-      'Error: Command blocked by allowlist filter (not in allowlist)',
-    );
-    expect(await run('echo hello | ls')).toContain('allowlist filter');
-  });
-
-  it('refuses more when the config has patterns of its own', async () => {
-    setUp({ denyPatterns: [/\bcurl\b/] });
-
-    expect(await run('curl https://public.example/')).toContain('deny pattern filter');
-  });
-});
-
-describe('the parts of a command', () => {
-  it.each([
-    ['a; b && c || d | e & f', ['a', 'b', 'c', 'd', 'e', 'f']],
-    ['echo \'a; b\' "c | d" `e; f`', ['echo \'a; b\' "c | d" `e; f`']],
-    ['(a; b); c', ['(a; b)', 'c']],
-    ['echo a\\;b', ['echo a\\;b']],
-    ['a\nb', ['a', 'b']],
-    ['  ;; ', []],
-  ])('of %j are %j', (command, expected) => {
-    expect(commandSegments(command)).toEqual(expected);
+  it('does not run what the guard refuses', async () => {
+    expect(await run('touch made; cat ../x')).toContain('path traversal detected');
+    expect(existsSync(join(workspace.root, 'made'))).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, lstatSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_EDIT_BYTES } from '../../../src/host/tools/edit-file.ts';
 import { MAX_READ_BYTES, MAX_READ_CHARS } from '../../../src/host/tools/read-file.ts';
 import { makeWorkspace, type TestWorkspace } from './workspace.ts';
 
@@ -216,6 +217,16 @@ describe('edit_file', () => {
       'Error: File not found: none.txt',
     );
     expect(existsSync(at('none.txt'))).toBe(false);
+  });
+
+  it('takes no file that is too large, binary or no file', async () => {
+    workspace.write('e.txt', Buffer.alloc(MAX_EDIT_BYTES + 1, 'x'));
+    expect(await edit('x', 'y')).toContain('Error: File too large to edit. Maximum is 8 MiB.');
+    workspace.write('e.txt', Buffer.from([0xff, 0xfe]));
+    expect(await edit('x', 'y')).toContain('Error editing file: not a UTF-8 text file');
+    expect(await workspace.text('edit_file', { path: '.', old_text: 'x', new_text: 'y' })).toContain(
+      'Error: Not a file: .',
+    );
   });
 
   it('loses none of fifty edits made at once', async () => {

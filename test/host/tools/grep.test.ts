@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, realClock } from '../../../src/clock.ts';
+import { MAX_GREP_CHARS, MAX_GREP_FILE_BYTES } from '../../../src/host/tools/grep.ts';
+import { MAX_LINE_CHARS } from '../../../src/host/tools/grep-match.ts';
 import { MAX_CONCURRENT_GREPS } from '../../../src/host/tools/grep-session.ts';
 import { makeWorkspace, type TestWorkspace } from './workspace.ts';
 
@@ -64,6 +66,18 @@ describe('grep', () => {
     expect(await grep({ pattern: '(' })).toContain('Error: invalid regex pattern: ');
     expect(await grep({ pattern: '' })).toContain('pattern must be at least 1 chars');
     expect(await grep({ pattern: 'a', path: 'none' })).toContain('Error: Path not found: none');
+  });
+
+  it('passes over large files unless they are named, and cuts long lines and long results', async () => {
+    workspace.write('large.txt', `needle ${'x'.repeat(MAX_GREP_FILE_BYTES)}\n`);
+    workspace.write('many.txt', `pin ${'y'.repeat(500)}\n`.repeat(1000));
+
+    expect(await grep({ pattern: 'needle' })).toContain('(skipped 1 large files)');
+    const named = await grep({ pattern: 'needle', path: 'large.txt', output_mode: 'content' });
+    expect(named.length).toBeLessThan(MAX_LINE_CHARS + 100);
+    const many = await grep({ pattern: 'pin', path: 'many.txt', output_mode: 'content', head_limit: 0 });
+    expect(many.length).toBeLessThan(MAX_GREP_CHARS + 200);
+    expect(many).toContain('(output truncated due to size)');
   });
 
   it('ends a pattern that never ends, without holding anybody up', async () => {

@@ -7,7 +7,7 @@ import { realClock } from '../../../src/clock.ts';
 import { toolResultText } from '../../../src/gateway/index.ts';
 import { type ConnectorFactory, pinnedConnector, SsrfPolicy } from '../../../src/host/guards/index.ts';
 import { UNTRUSTED_NOTE, webFetchTool } from '../../../src/host/tools/web-fetch.ts';
-import { MAX_PAGE_BYTES } from '../../../src/host/tools/web-page.ts';
+import { MAX_IMAGE_BYTES, MAX_PAGE_BYTES } from '../../../src/host/tools/web-page.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -118,6 +118,18 @@ describe('web_fetch', () => {
       ],
       isError: false,
     });
+  });
+
+  it('takes no image that is too large, or none', async () => {
+    let body = Buffer.alloc(MAX_IMAGE_BYTES + 1);
+    handler = (_request, response) => {
+      response.setHeader('content-type', 'image/png');
+      response.end(body);
+    };
+
+    expect((await fetchJson(local())).error).toBe('Image is too large');
+    body = Buffer.from('<svg/>');
+    expect((await fetchJson(local())).error).toBe('Image type is not supported');
   });
 
   it('tells a failed status', async () => {
