@@ -18,6 +18,8 @@ export interface BannerFacts {
   readonly agent: string;
   readonly store: string;
   readonly drainTimeoutS: number;
+  /** What the config file says that was passed over, one line each. */
+  readonly notes: readonly string[];
 }
 
 export function banner(facts: BannerFacts): string {
@@ -33,9 +35,9 @@ export function banner(facts: BannerFacts): string {
   const ending =
     `Ctrl+C takes no new calls and lets the running ones end, for up to ${facts.drainTimeoutS} s. ` +
     'A second one ends them at once.';
-  return [`nanobot-realtime ${facts.version}`, '', ...rows, '', ...howToCall(facts), '', ending, ''].join(
-    '\n',
-  );
+  const notes = facts.notes.length > 0 ? ['', 'Notes', ...facts.notes.map((note) => `  ${note}`)] : [];
+  const title = `nanobot-realtime ${facts.version}`;
+  return [title, '', ...rows, ...notes, '', ...howToCall(facts), '', ending, ''].join('\n');
 }
 
 function howToCall({ publicUrl, url, twilio }: BannerFacts): string[] {

@@ -1,18 +1,25 @@
 /**
- * The gateway as `start` runs it: config, channel and host, put together in one place.
+ * The gateway as `start` runs it: config, store, embedded host and channel, put together in one place.
  *
  * @module
  */
 
-import { RealtimeVoiceChannel } from '../channel/index.ts';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ChannelParts, RealtimeVoiceChannel } from '../channel/index.ts';
+import { realClock } from '../clock.ts';
+import type { RealtimeConfig } from '../config.ts';
 import { VoiceError } from '../errors.ts';
-import { loadConfig } from '../host/config/index.ts';
+import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } from '../host/index.ts';
 import { createLogger } from '../observe/index.ts';
+import { openStore, type Store } from '../store/index.ts';
 import type { BannerFacts } from './banner.ts';
+import { workspaceFiles } from './workspace-files.ts';
 
 export interface ComposeOptions {
   /** nanobot's config file; the usual one when left out. */
   readonly config?: string;
+  /** Instead of `server.host` and `server.port`. */
   readonly host?: string;
   readonly port?: number;
 }
@@ -26,33 +33,105 @@ export interface Gateway {
 
 /** @throws VoiceError `CONFIG_*`, `ADDRESS_IN_USE`, `STORE_*`, `PHRASE_INVALID` */
 export async function compose(options: ComposeOptions): Promise<Gateway> {
-  const loaded = await loadConfig(options.config === undefined ? {} : { path: options.config });
-  const { server } = loaded.realtime;
-  const config = {
-    ...loaded.realtime,
-    server: { ...server, host: options.host ?? server.host, port: options.port ?? server.port },
+  const config = withFlags(
+    await loadConfig(options.config === undefined ? {} : { path: options.config }),
+    options,
+  );
+  const logger = createLogger(config.realtime.logLevel);
+  // What was opened, to be closed in reverse: channel, host, store.
+  const undo: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
   };
-  if (!config.enabled) {
+  try {
+    const store = await openConfiguredStore(config);
+    undo.push(() => store.close());
+    const host = await createEmbeddedHost({ config, store, clock: realClock, logger });
+    undo.push(() => host.close());
+    const channel = await addChannel(config.realtime, host, {
+      clock: realClock,
+      logger,
+      store,
+      dataDirectory: config.host.dataDir,
+      history: (sessionKey, limit) => host.history(sessionKey, limit),
+      onTurnFinal: () => void host.projectTurns(),
+      slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
+    });
+    undo.push(() => channel.stop());
+    // Before the manager serves it, so that what stops it from listening is thrown here, with its code.
+    await channel.listen();
+    host.channels.startAll();
+    return {
+      facts: factsOf(config, host, channel),
+      activeCalls: () => channel.desk?.activeCalls ?? 0,
+      close,
+    };
+  } catch (error) {
+    await close().catch(() => {});
+    throw error;
+  }
+}
+
+function withFlags(loaded: LoadedConfig, options: ComposeOptions): LoadedConfig {
+  const { realtime } = loaded;
+  if (!realtime.enabled) {
     throw new VoiceError('CONFIG_INVALID', `${loaded.path}: channels.realtime.enabled is false.`);
   }
-  const logger = createLogger(config.logLevel);
-  const channel = new RealtimeVoiceChannel(config, null, {
-    parts: { logger, dataDirectory: loaded.host.dataDir },
-  });
-  await channel.listen();
+  const { host = realtime.server.host, port = realtime.server.port } = options;
+  return { ...loaded, realtime: { ...realtime, server: { ...realtime.server, host, port } } };
+}
+
+function storeFile(config: LoadedConfig): string {
+  return join(config.host.dataDir, 'realtime.db');
+}
+
+async function openConfiguredStore(config: LoadedConfig): Promise<Store> {
+  const { engine, url } = config.realtime.store;
+  if (engine === 'sqlite') {
+    await mkdir(config.host.dataDir, { recursive: true, mode: 0o700 });
+    return openStore({ engine, file: storeFile(config) });
+  }
+  if (url === undefined) {
+    throw new VoiceError('CONFIG_INVALID', 'channels.realtime.store.url: needed with the engine postgres.');
+  }
+  return openStore({ engine, url });
+}
+
+/** The manager builds the channel, and hands it the gateway that it opts in to; the parts are ours to add. */
+async function addChannel(
+  config: RealtimeConfig,
+  host: EmbeddedHost,
+  parts: ChannelParts,
+): Promise<RealtimeVoiceChannel> {
+  const persona = await host.persona();
+  class EmbeddedChannel extends RealtimeVoiceChannel {
+    constructor(...[section, bus, extras]: ConstructorParameters<typeof RealtimeVoiceChannel>) {
+      super(section, bus, { ...extras, parts: { ...parts, ...(persona === '' ? {} : { persona }) } });
+    }
+  }
+  const channel = host.channels.add(EmbeddedChannel, config);
+  if (!(channel instanceof RealtimeVoiceChannel)) throw new TypeError('The manager built another channel.');
+  return channel;
+}
+
+function factsOf(config: LoadedConfig, host: EmbeddedHost, channel: RealtimeVoiceChannel): Gateway['facts'] {
+  const { server, store } = config.realtime;
+  const tools = host.gateway.getToolDefinitions().length;
+  const mcp = host.mcpServers.all;
+  const extras = [
+    ...(mcp > 0 ? [`${mcp} MCP server${mcp === 1 ? '' : 's'}`] : []),
+    ...(host.textModel === null ? [] : [`text answered by ${host.textModel}`]),
+  ].map((each) => `, ${each}`);
   return {
-    facts: {
-      configFile: loaded.found ? loaded.path : null,
-      url: channel.address ?? '',
-      metricsUrl: channel.server?.metricsUrl ?? null,
-      publicUrl: config.server.publicUrl,
-      twilio: channel.server?.twilio ?? 'no_key',
-      model: channel.modelDescription ?? '',
-      agent: '',
-      store: config.store.engine,
-      drainTimeoutS: config.server.drainTimeoutS,
-    },
-    activeCalls: () => channel.desk?.activeCalls ?? 0,
-    close: () => channel.stop(),
+    configFile: config.found ? config.path : null,
+    url: channel.address ?? '',
+    metricsUrl: channel.server?.metricsUrl ?? null,
+    publicUrl: server.publicUrl,
+    twilio: channel.server?.twilio ?? 'no_key',
+    model: channel.modelDescription ?? '',
+    agent: `nanobot (embedded), ${tools} tools in ${config.host.workspace}${extras.join('')}`,
+    store: store.engine === 'sqlite' ? `SQLite, ${storeFile(config)}` : 'PostgreSQL',
+    drainTimeoutS: server.drainTimeoutS,
+    notes: config.found ? config.notes : [],
   };
 }

@@ -12,12 +12,22 @@ import { EXIT } from './exit-codes.ts';
 import { errorText, exitCodeOf } from './report.ts';
 import { packageVersion } from './version.ts';
 
-type Register = (program: Command) => void;
+interface CommandEntry {
+  /** Its line in the list of commands; its own file has the rest. */
+  readonly summary: string;
+  /** Loads what registers it. */
+  readonly load: () => Promise<(program: Command) => void>;
+}
 
-/** Command → loader of what registers it. */
-const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
-  start: async () => (await import('./start.ts')).registerStart,
-  demo: async () => (await import('./demo.ts')).registerDemo,
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  start: {
+    summary: 'take calls until told to stop',
+    load: async () => (await import('./start.ts')).registerStart,
+  },
+  demo: {
+    summary: 'a recorded caller phones in: no key, no network',
+    load: async () => (await import('./demo.ts')).registerDemo,
+  },
 };
 
 const EXAMPLES = `
@@ -41,8 +51,9 @@ async function createProgram(argv: readonly string[]): Promise<Command> {
     .exitOverride();
   // Sub-commands copy what is set above when they are made, so all of that comes first.
   const asked = argv.slice(2).find((word) => Object.hasOwn(COMMANDS, word));
-  for (const [name, load] of Object.entries(COMMANDS)) {
-    if (asked === undefined || asked === name) (await load())(program);
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    if (asked === name) (await load())(program);
+    else program.command(name).summary(summary);
   }
   return program;
 }

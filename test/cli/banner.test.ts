@@ -12,6 +12,7 @@ const facts: BannerFacts = {
   agent: 'nanobot (embedded), 8 tools',
   store: 'SQLite',
   drainTimeoutS: 30,
+  notes: [],
 };
 
 describe('what start prints', () => {
@@ -42,6 +43,12 @@ describe('what start prints', () => {
 
   it('warns when signatures are skipped', () => {
     expect(banner({ ...facts, twilio: 'unverified' })).toContain('WARNING');
+  });
+
+  it('shows what of the config was passed over', () => {
+    const note = 'tools.ssrfWhitelist: an entry is not an address range; passed over';
+    expect(banner({ ...facts, notes: [note] })).toContain(note);
+    expect(banner(facts)).not.toContain('Notes');
   });
 
   it('says so when defaults apply', () => {

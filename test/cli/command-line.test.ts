@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/main.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -47,4 +49,15 @@ describe('the command line', () => {
     expect(stderr).toBe('CONFIG_NOT_FOUND: There is no file at /nonexistent/config.json.\n');
     expect(status).toBe(78);
   });
+});
+
+describe('a command', () => {
+  it.each(Object.entries(COMMANDS))(
+    '%s is in the list under its own summary',
+    async (name, { summary, load }) => {
+      const program = new Command();
+      (await load())(program);
+      expect(program.commands.map((each) => [each.name(), each.summary()])).toEqual([[name, summary]]);
+    },
+  );
 });
