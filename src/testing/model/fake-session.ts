@@ -15,6 +15,9 @@ import { eventIdOf, missingItem, type Refusal, refusalOf, unknownType } from './
 import type { FakeTurn, TurnHandler, TypedEvent } from './script.ts';
 import { applyPatch, audioFormatOf, defaultSession, type EffectiveSession } from './session-config.ts';
 
+/** Events kept in `received` and in `sent`; the older half goes when one is full. */
+export const MAX_RECORDED_EVENTS = 100_000;
+
 /** The client's end of the connection, as the session sees it. */
 export interface FakeModelPeer {
   send(text: string): void;
@@ -51,6 +54,7 @@ export type WireEvent = TypedEvent & Readonly<Record<string, unknown>>;
 
 export class FakeModelSession {
   readonly id: string;
+  /** What the client sent that was in order, except audio, which is counted in `inputMs`. */
   readonly received: ClientEvent[] = [];
   readonly sent: WireEvent[] = [];
   readonly violations: Violation[] = [];
@@ -190,7 +194,7 @@ export class FakeModelSession {
       this.#refuse(unknownType(json) ?? refusalOf(parsed.error, json), json);
       return;
     }
-    this.received.push(parsed.data);
+    if (parsed.data.type !== 'input_audio_buffer.append') record(this.received, parsed.data);
     const refusal = this.#handle(parsed.data);
     if (refusal) this.#refuse(refusal, parsed.data);
   }
@@ -467,7 +471,7 @@ export class FakeModelSession {
   #send<E extends TypedEvent>(event: E): void {
     if (!this.#open) return;
     const full: WireEvent = { event_id: this.#options.newId('event'), ...(event as TypedEvent) };
-    this.sent.push(full);
+    record(this.sent, full);
     this.#peer.send(JSON.stringify(full));
   }
 
@@ -478,6 +482,11 @@ export class FakeModelSession {
     }, ms);
     this.#timers.add(timer);
   }
+}
+
+function record<T>(list: T[], event: T): void {
+  if (list.length >= MAX_RECORDED_EVENTS) list.splice(0, MAX_RECORDED_EVENTS / 2);
+  list.push(event);
 }
 
 function wireFormatOf(format: AudioFormat): EffectiveSession['audio']['input']['format'] {
