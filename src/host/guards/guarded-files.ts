@@ -28,16 +28,30 @@ export type ReadOutcome =
 
 const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Reads to the end, but never past `maxBytes`: a file may grow after its size was read. */
-async function readUpTo(handle: FileHandle, maxBytes: number): Promise<Buffer | null> {
+const MIN_CHUNK_BYTES = 4096;
+const MAX_CHUNK_BYTES = 262_144;
+
+/**
+ * Reads to the end, but never past `maxBytes`: a file may grow after its size was read. The hash is taken chunk by
+ * chunk, so that a large file doesn't hold up the thread in one go.
+ */
+async function readUpTo(
+  handle: FileHandle,
+  expectedBytes: number,
+  maxBytes: number,
+): Promise<{ readonly bytes: Buffer; readonly contentHash: string } | null> {
+  const chunkBytes = Math.min(Math.max(expectedBytes + 1, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES);
+  const hash = createHash('sha256');
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(65_536), 0, 65_536, null);
-    if (bytesRead === 0) return Buffer.concat(chunks, length);
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null);
+    if (bytesRead === 0) return { bytes: Buffer.concat(chunks, length), contentHash: hash.digest('hex') };
     length += bytesRead;
     if (length > maxBytes) return null;
-    chunks.push(buffer.subarray(0, bytesRead));
+    const chunk = buffer.subarray(0, bytesRead);
+    hash.update(chunk);
+    chunks.push(chunk);
   }
 }
 
@@ -83,13 +97,14 @@ export async function readGuarded(
         if (!stats.isFile()) return { kind: 'not-a-file', path };
         if (!view.allowsFile(stats)) throw WorkspaceBoundaryError.reserved(asGiven);
         if (stats.size > maxBytes) return { kind: 'too-large', path, size: stats.size };
-        const bytes = await readUpTo(handle, maxBytes);
-        if (bytes === null) return { kind: 'too-large', path, size: maxBytes + 1 };
+        const content = await readUpTo(handle, stats.size, maxBytes);
+        if (content === null) return { kind: 'too-large', path, size: maxBytes + 1 };
+        const { bytes, contentHash } = content;
         return {
           kind: 'file',
           path,
           bytes,
-          fingerprint: { mtimeMs: stats.mtimeMs, contentHash: hashOf(bytes) },
+          fingerprint: { mtimeMs: stats.mtimeMs, contentHash },
         };
       } finally {
         await handle.close();

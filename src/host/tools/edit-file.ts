@@ -21,7 +21,7 @@ import { applyEdit } from './text-edit.ts';
 import { decodeUtf8 } from './text-lines.ts';
 
 /** Largest file that is edited. */
-export const MAX_EDIT_BYTES = 8 * 1024 * 1024;
+export const MAX_EDIT_BYTES = 4 * 1024 * 1024;
 
 const MARKDOWN: ReadonlySet<string> = new Set(['.md', '.mdx', '.markdown']);
 

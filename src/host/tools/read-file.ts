@@ -10,10 +10,10 @@ import { type Tool, type ToolArguments, toolError, toolText } from '../registry-
 import { flagArg, integerArg, strictParameters, textArg } from './arguments.ts';
 import { reportingFailure } from './file-failure.ts';
 import { imageBlocks, imageType } from './image-type.ts';
-import { decodeUtf8, splitLines } from './text-lines.ts';
+import { decodeUtf8, lineWindow } from './text-lines.ts';
 
 /** Largest file that is read. nanobot takes 100 MiB; we share a thread with people's voices. */
-export const MAX_READ_BYTES = 8 * 1024 * 1024;
+export const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /** Most characters of one result. */
 export const MAX_READ_CHARS = 128_000;
@@ -34,12 +34,11 @@ async function isDevice(path: string): Promise<boolean> {
 
 /** Numbered lines from `offset`, and where to go on. */
 export function numberedLines(text: string, offset: number, limit: number): ToolResult {
-  const lines = splitLines(text.replaceAll('\r\n', '\n'));
-  const total = lines.length;
+  const { lines, total } = lineWindow(text.replaceAll('\r\n', '\n'), offset, limit);
   if (offset > total) return toolError(`Error: offset ${offset} is beyond end of file (${total} lines)`);
   const shown: string[] = [];
   let length = 0;
-  for (const [index, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {
+  for (const [index, line] of lines.entries()) {
     const numbered = `${offset + index}| ${line}`;
     length += numbered.length + 1;
     if (length > MAX_READ_CHARS + 1) break;

@@ -37,11 +37,19 @@ describe('read_file', () => {
 
     expect(await read('empty.txt')).toBe('(Empty file: empty.txt)');
     expect(await read('binary.dat')).toContain('Error: Cannot read binary file binary.dat');
-    expect(await read('large.txt')).toContain('Error: File too large to read (8.0 MiB). Maximum is 8 MiB.');
+    expect(await read('large.txt')).toContain('Error: File too large to read (4.0 MiB). Maximum is 4 MiB.');
     expect(await read('none.txt')).toContain('Error: File not found: none.txt');
     expect(await read('folder')).toContain('Error: Not a file: folder');
     expect(await read('a.txt/below')).toContain('Error: File not found: a.txt/below');
     expect(await read('')).toContain('Error reading file: Unknown path');
+  });
+
+  it('cuts lines where Python does', async () => {
+    workspace.write('odd.txt', 'a\u2028b\fc\rd\r\ne\x85f\n');
+
+    expect(await workspace.text('read_file', { path: 'odd.txt', offset: 2, limit: 4 })).toBe(
+      '2| b\n3| c\n4| d\n5| e\n\n(Showing lines 2-5 of 6. Use offset=6 to continue.)',
+    );
   });
 
   it('ends a result at the character limit and says at which line', async () => {
@@ -221,7 +229,7 @@ describe('edit_file', () => {
 
   it('takes no file that is too large, binary or no file', async () => {
     workspace.write('e.txt', Buffer.alloc(MAX_EDIT_BYTES + 1, 'x'));
-    expect(await edit('x', 'y')).toContain('Error: File too large to edit. Maximum is 8 MiB.');
+    expect(await edit('x', 'y')).toContain('Error: File too large to edit. Maximum is 4 MiB.');
     workspace.write('e.txt', Buffer.from([0xff, 0xfe]));
     expect(await edit('x', 'y')).toContain('Error editing file: not a UTF-8 text file');
     expect(await workspace.text('edit_file', { path: '.', old_text: 'x', new_text: 'y' })).toContain(
