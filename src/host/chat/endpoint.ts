@@ -13,15 +13,17 @@ export interface ChatEndpoint {
 }
 
 /** Where providers that speak chat completions are found when the config names no `apiBase`. */
-const BASES: Readonly<Record<string, string>> = {
-  openai: 'https://api.openai.com/v1',
-  openrouter: 'https://openrouter.ai/api/v1',
-  deepseek: 'https://api.deepseek.com/v1',
-  groq: 'https://api.groq.com/openai/v1',
-  mistral: 'https://api.mistral.ai/v1',
-  gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
-  ollama: 'http://127.0.0.1:11434/v1',
-};
+const BASES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    openai: 'https://api.openai.com/v1',
+    openrouter: 'https://openrouter.ai/api/v1',
+    deepseek: 'https://api.deepseek.com/v1',
+    groq: 'https://api.groq.com/openai/v1',
+    mistral: 'https://api.mistral.ai/v1',
+    gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    ollama: 'http://127.0.0.1:11434/v1',
+  }),
+);
 
 /** Providers that carry others' models under their own names, prefix and all. */
 const KEEPS_PREFIX: ReadonlySet<string> = new Set(['openrouter', 'custom', 'vllm']);
@@ -32,9 +34,10 @@ export function chatEndpoint(config: Pick<HostConfig, 'agent' | 'providers'>): C
   if (model === null) return null;
   const prefix = /^([\w-]+)\//.exec(model)?.[1] ?? null;
   const name = providerName(config, prefix);
-  const provider = name === null ? undefined : config.providers[name];
+  const provider =
+    name !== null && Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
   if (name === null || !provider) return null;
-  const baseUrl = (provider.apiBase ?? BASES[name])?.replace(/\/+$/, '');
+  const baseUrl = (provider.apiBase ?? BASES.get(name))?.replace(/\/+$/, '');
   if (!baseUrl) return null;
   return {
     baseUrl,
@@ -54,5 +57,5 @@ function providerName({ agent, providers }: Pick<HostConfig, 'agent' | 'provider
 }
 
 function isUsable(name: string, { apiKey, apiBase }: ProviderConfig): boolean {
-  return apiBase !== null || (apiKey !== null && BASES[name] !== undefined);
+  return apiBase !== null || (apiKey !== null && BASES.has(name));
 }
