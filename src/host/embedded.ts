@@ -5,9 +5,9 @@
  */
 
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { isVoiceError } from '../errors.ts';
+import { isVoiceError, VoiceError } from '../errors.ts';
 import type { ToolGateway } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Store } from '../store/index.ts';
@@ -30,7 +30,7 @@ export interface EmbeddedHostOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Further places that no tool may reach, besides the config file and the data folder. */
+  /** Further places that no tool may reach, besides the config file, the data folder and the recordings. */
   readonly reservedRoots?: readonly string[];
   /** Reaches the language model that answers text; for tests. */
   readonly chatFetch?: ChatFetch;
@@ -68,15 +68,12 @@ export interface EmbeddedHost {
  * Puts the host together, repairs the session files from the store and starts to answer text. MCP servers start
  * meanwhile; their tools appear when they are up.
  *
- * @throws VoiceError `STORE_UNAVAILABLE`, `CONFIG_INVALID`
+ * @throws VoiceError `STORE_UNAVAILABLE`, `HOST_UNAVAILABLE` when a folder can't be made
  */
 export async function createEmbeddedHost(options: EmbeddedHostOptions): Promise<EmbeddedHost> {
   const { config, store, clock, logger } = options;
   const { host, realtime } = config;
-  await Promise.all([
-    mkdir(host.workspace, { recursive: true }),
-    mkdir(host.dataDir, { recursive: true, mode: 0o700 }),
-  ]);
+  await makeFolders(config);
 
   const bus = new MessageBus();
   const ssrf = new SsrfPolicy({ whitelist: host.tools.ssrfWhitelist });
@@ -148,13 +145,29 @@ export async function createEmbeddedHost(options: EmbeddedHostOptions): Promise<
 
 const REALTIME = 'realtime';
 
+async function makeFolders({ host }: LoadedConfig): Promise<void> {
+  try {
+    await mkdir(host.workspace, { recursive: true });
+    await mkdir(host.dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const message = `The workspace ${host.workspace} or the data folder ${host.dataDir} can't be made.`;
+    throw new VoiceError('HOST_UNAVAILABLE', message, { cause: error });
+  }
+}
+
 function createRegistry(options: EmbeddedHostOptions, bus: MessageBus, ssrf: SsrfPolicy): ToolRegistry {
   const { config, clock, reservedRoots = [] } = options;
   const { host, realtime } = config;
   const { exec, file, web } = host.tools;
+  const recordings = realtime.recording.directory;
   const policy = new WorkspacePolicy({
     workspace: host.workspace,
-    reservedRoots: [config.path, host.dataDir, ...reservedRoots],
+    reservedRoots: [
+      config.path,
+      host.dataDir,
+      ...(recordings ? [resolve(recordings)] : []),
+      ...reservedRoots,
+    ],
   });
   const registry = new ToolRegistry();
   const tools = createBuiltinTools({
@@ -196,22 +209,18 @@ function coalesced(work: () => Promise<unknown>, logger: Logger): () => Promise<
       logger.warn({ code }, 'session files could not be brought up to date');
     }
   };
+  let isWanted = false;
   let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
+  const untilNobodyAsks = async () => {
+    do {
+      isWanted = false;
+      await run();
+    } while (isWanted);
+    running = null;
+  };
   return () => {
-    if (running === null) {
-      running = run().finally(() => {
-        running = null;
-      });
-      return running;
-    }
-    next ??= running.then(() => {
-      next = null;
-      running = run().finally(() => {
-        running = null;
-      });
-      return running;
-    });
-    return next;
+    isWanted = true;
+    running ??= untilNobodyAsks();
+    return running;
   };
 }

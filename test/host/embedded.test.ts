@@ -81,16 +81,18 @@ describe('the embedded host', () => {
   });
 
   it('keeps config and data folder from tools even without the workspace restriction', async () => {
+    const recordings = mkdtempSync(join(base, 'recordings-'));
     const host = await open({
       tools: { restrictToWorkspace: false },
       providers: { openai: { apiKey: 'sk-secret' } },
+      channels: { realtime: { recording: { directory: recordings } } },
     });
     writeFileSync(join(host.home, 'free.txt'), 'free');
 
     expect((await run(host.gateway, 'read_file', { path: join(host.home, 'free.txt') })).content).toContain(
       'free',
     );
-    for (const path of [join(host.home, 'config.json'), join(host.home, 'realtime')]) {
+    for (const path of [join(host.home, 'config.json'), join(host.home, 'realtime'), recordings]) {
       const results = [
         await run(host.gateway, 'read_file', { path }),
         await run(host.gateway, 'list_dir', { path }),
@@ -187,6 +189,15 @@ describe('the embedded host', () => {
     const names = given[0]?.toolGateway.getToolDefinitions().map((each) => each.function.name);
     expect(names).toContain('edit_file');
     expect(names).not.toContain('write_file');
+  });
+
+  it('says in a coded error when its workspace can not be made', async () => {
+    const file = join(base, 'a-file');
+    writeFileSync(file, '');
+
+    const made = open({ agents: { defaults: { workspace: join(file, 'workspace') } } });
+
+    await expect(made).rejects.toMatchObject({ code: 'HOST_UNAVAILABLE' });
   });
 
   it('starts though an MCP server does not, and says how many are up', async () => {

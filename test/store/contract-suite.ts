@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Store, ToolOutcome } from '../../src/store/index.ts';
+import { MAX_LIST_ROWS } from '../../src/store/kysely-store.ts';
 
 const id = () => randomBytes(16).toString('hex');
 const tool = (callId: string, output = 'ok'): ToolOutcome => ({
@@ -215,6 +216,19 @@ export function storeContract(open: () => Promise<Store>): void {
     expect(turn?.tools.map((each) => each.callId).sort()).toEqual(
       Array.from({ length: 20 }, (_, index) => `t${index}`).sort(),
     );
+  });
+
+  it('lists a bounded number of rows, whatever is asked for', async () => {
+    const { callId, sessionKey } = await begin();
+    for (let turn = 0; turn <= MAX_LIST_ROWS; turn += 1) {
+      await store.openTurn({ callId, turn, sessionKey, startedAt: turn });
+    }
+
+    const turns = await store.listTurns(sessionKey, Number.MAX_SAFE_INTEGER);
+
+    expect(turns).toHaveLength(MAX_LIST_ROWS);
+    expect(turns.at(-1)?.turn).toBe(MAX_LIST_ROWS);
+    expect(await store.listTurns(sessionKey, -1)).toEqual([]);
   });
 
   it('names final turns until the session files hold them', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../src/store/index.ts';
+import { MAX_PENDING_OPERATIONS } from '../../src/store/postgres-store.ts';
 import { storeContract } from './contract-suite.ts';
 
 const server = process.env.TEST_POSTGRES_URL;
@@ -62,6 +63,17 @@ describe.skipIf(!server)('the store on PostgreSQL', () => {
     await Promise.all(stores.map((store) => store.ping()));
     await Promise.all(stores.map((store) => store.close()));
     await admin(`drop database ${other}`);
+  });
+
+  it('takes a bounded number of operations at once, and more once they are done', async () => {
+    const store = await openStore({ engine: 'postgres', url });
+    const pings = Array.from({ length: MAX_PENDING_OPERATIONS }, () => store.ping());
+
+    await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await Promise.all(pings);
+
+    await expect(store.ping()).resolves.toBeUndefined();
+    await store.close();
   });
 
   it('refuses requests once it is closed', async () => {

@@ -12,7 +12,7 @@ const ALLOWED_EXTRA_MS = 2;
 const SEGMENTS = 6;
 const SEGMENT_FRAMES = 25;
 /** Even so another process can spoil one measurement; it can't spoil every one. */
-const ATTEMPTS = 4;
+const ATTEMPTS = 8;
 
 const p99 = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN;
@@ -67,7 +67,7 @@ function busyWriter(store: Store) {
 }
 
 describe('a disk that takes 50 ms for every commit', () => {
-  it('adds less than 2 ms to the 99th percentile of a 20 ms audio ticker', { timeout: 60_000 }, async () => {
+  it('adds less than 2 ms to the 99th percentile of a 20 ms audio ticker', { timeout: 90_000 }, async () => {
     const store = await openStore({
       engine: 'sqlite',
       file: join(dir, 'slow.db'),

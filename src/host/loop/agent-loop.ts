@@ -93,6 +93,11 @@ export class AgentLoop implements ToolGateway {
   }
 
   #accept(message: InboundMessage): void {
+    // The one name that may reach loopback; no channel of this host is called so, so whoever says it is none.
+    if (message.channel === 'websocket') {
+      this.#options.logger.warn('a message that claims to come from websocket was dropped');
+      return;
+    }
     const key = this.#options.unifiedSession ? 'unified:default' : sessionKeyOf(message);
     if (message.content.trim() === '/stop') {
       const stopped = this.#stops.get(key)?.size ?? 0;

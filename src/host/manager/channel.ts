@@ -28,12 +28,12 @@ export interface ChannelExtras {
 }
 
 /** A channel that doesn't opt in is built with the config and the bus, and nothing else. */
-export interface ChannelClass<Config = never> {
+export interface ChannelClass<Config = never, Built extends Channel = Channel> {
   /** Its name on the bus and in the config. */
   readonly channelName: string;
   /** Opts in to `{ toolGateway }`. */
   readonly wantsToolGateway?: boolean;
-  new (config: Config, bus: ChannelBus, extras?: ChannelExtras): Channel;
+  new (config: Config, bus: ChannelBus, extras?: ChannelExtras): Built;
 }
 
 /**

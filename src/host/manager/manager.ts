@@ -62,7 +62,7 @@ export class ChannelManager {
    *
    * @throws VoiceError `CONFIG_INVALID` for a name that is taken, is `websocket` or is no name
    */
-  add<Config>(channelClass: ChannelClass<Config>, config: Config): Channel {
+  add<Config, Built extends Channel>(channelClass: ChannelClass<Config, Built>, config: Config): Built {
     const name = channelClass.channelName;
     // `websocket` may reach loopback; nobody but nanobot's own channel is called so, and it isn't here.
     if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || name === 'websocket') {

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { MAX_PROBLEM_LINES } from '../../../src/host/config/describe.ts';
 import { loadConfig } from '../../../src/host/config/index.ts';
 import { MAX_CONFIG_BYTES } from '../../../src/host/config/load.ts';
 
@@ -210,6 +211,15 @@ describe('our section of the config', () => {
     expect(text).toContain(
       'channels.realtime.store.engine: found a text (not shown); allowed: one of "sqlite"',
     );
+  });
+
+  it('that is wrong all over is told in a bounded number of lines', async () => {
+    const keys = Array.from({ length: MAX_PROBLEM_LINES + 7 }, (_, index) => [`wrong${index}`, 1]);
+
+    const lines = await problems(Object.fromEntries(keys));
+
+    expect(lines).toHaveLength(MAX_PROBLEM_LINES + 1);
+    expect(lines.at(-1)).toBe('… and 7 more');
   });
 
   it('refuses a key that is given in both spellings', async () => {

@@ -93,9 +93,9 @@ export function createLoop(
     maxIterations: options.maxIterations ?? 5,
     ...(options.unifiedSession !== undefined && { unifiedSession: options.unifiedSession }),
   });
-  const write = (content: string, chatId = 'c1') =>
+  const write = (content: string, chatId = 'c1', channel = 'telegram') =>
     bus.publishInbound({
-      channel: 'telegram',
+      channel,
       senderId: 'someone',
       chatId,
       content,

@@ -5,6 +5,7 @@ import { VoiceError } from '../../../src/errors.ts';
 import type { ChatMessage } from '../../../src/host/chat/index.ts';
 import { MAX_HISTORY_ROWS } from '../../../src/host/loop/history.ts';
 import { MAX_PENDING_TURNS, readPersona } from '../../../src/host/loop/index.ts';
+import { MAX_PERSONA_FILE_BYTES } from '../../../src/host/loop/persona.ts';
 import { calls, createLoop, says } from './harness.ts';
 
 const outline = async (sessions: ReturnType<typeof createLoop>['sessions'], key = 'telegram:c1') =>
@@ -251,6 +252,17 @@ describe('a text turn', () => {
     await loop.stop();
   });
 
+  it('is not begun for a message that claims to come from websocket', async () => {
+    const { loop, write, bus, model } = createLoop([says('ok')]);
+    loop.start();
+
+    write('let me in', 'c1', 'websocket');
+    write('hello', 'c2');
+
+    expect(await bus.consumeOutbound()).toMatchObject({ chatId: 'c2' });
+    expect(model?.asked).toHaveLength(1);
+  });
+
   it('ends when the host stops, and no message is taken after that', async () => {
     const hang = (signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -280,6 +292,12 @@ describe('the persona of the agent', () => {
     const system = String(model?.asked[0]?.[0]?.content);
     expect(system).toMatch(/## AGENTS\.md\n\nBe brief\.\n\n## SOUL\.md\n\nYou are kind\.$/);
     expect(system).not.toContain('USER.md');
+  });
+
+  it('is read up to a bound per file', async () => {
+    const { workspace } = createLoop(null, { files: { 'SOUL.md': 'x'.repeat(MAX_PERSONA_FILE_BYTES + 9) } });
+
+    expect(await readPersona(workspace)).toBe(`## SOUL.md\n\n${'x'.repeat(MAX_PERSONA_FILE_BYTES)}`);
   });
 
   it('never follows a link out of the workspace', async () => {

@@ -39,5 +39,8 @@ export function fixtureServer(): McpServer {
     server.registerTool('grown', { description: 'New' }, async () => text('new'));
     return text('grown');
   });
+  for (let index = 0; index < Number(process.env.FIXTURE_TOOLS ?? 0); index += 1) {
+    server.registerTool(`extra_${index}`, { description: 'One of many' }, async () => text(`${index}`));
+  }
   return server;
 }

@@ -3,7 +3,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { realClock } from '../../../src/clock.ts';
 import type { McpServerConfig } from '../../../src/host/config/index.ts';
 import { ERROR_HINT, SsrfPolicy, type ToolCallOptions, ToolRegistry } from '../../../src/host/index.ts';
-import { MCP_RESTART_DELAYS_MS, McpServers, mcpToolName } from '../../../src/host/mcp/index.ts';
+import {
+  MAX_MCP_SERVERS,
+  MAX_TOOLS_PER_SERVER,
+  MCP_RESTART_DELAYS_MS,
+  McpServers,
+  mcpToolName,
+} from '../../../src/host/mcp/index.ts';
 import { silentLogger } from '../../../src/observe/index.ts';
 import { startHttpFixture } from './http-fixture.ts';
 
@@ -188,6 +194,18 @@ describe('an MCP server over stdio', () => {
     expect(servers.counts).toEqual({ up: 1, all: 3 });
     expect(registry.has('mcp_home_echo')).toBe(true);
     await vi.waitFor(() => expect(waits.filter((ms) => ms === 8000)).toHaveLength(2));
+  });
+
+  it('has its tools in the registry up to a bound, and so have all servers', async () => {
+    const { registry } = await start({
+      home: { ...stdio, env: { FIXTURE_TOOLS: `${MAX_TOOLS_PER_SERVER + 5}` } },
+    });
+    expect(registry.toolNames).toHaveLength(MAX_TOOLS_PER_SERVER);
+
+    const idle = { ...stdio, command: '' };
+    const many = Array.from({ length: MAX_MCP_SERVERS + 1 }, (_, index) => [`s${index}`, idle]);
+    const { servers } = await start(Object.fromEntries(many));
+    expect(servers.counts).toEqual({ up: 0, all: MAX_MCP_SERVERS });
   });
 
   it('leaves nothing behind when it is closed', async () => {
