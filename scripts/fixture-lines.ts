@@ -7,7 +7,7 @@ export const DEMO_LINES = {
   'read-notes': 'Please read me the file, notes dot text.',
   'read-outside': 'Please read me the password file.',
   'long-answer': 'Tell me about yourself.',
-  interrupt: 'Okay, please stop now.',
+  interrupt: 'Please stop talking.',
   goodbye: 'Thank you, goodbye.',
 } as const;
 

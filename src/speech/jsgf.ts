@@ -67,6 +67,11 @@ export function grammarText(grammar: SpeechGrammar, phones: readonly string[]): 
   return text;
 }
 
+/** A grammar of nothing but phones. */
+export function phoneLoopText(phones: readonly string[]): string {
+  return `#JSGF V1.0;\ngrammar phones;\npublic <utterance> = <phone>+;\n<phone> = ${phones.map(phoneWord).join(' | ')};`;
+}
+
 /** Rules of the caller's get a prefix of their own, so that none can replace one of ours. */
 function reference(expression: string): string {
   return expression.replace(/<([^<>]*)>/g, '<r_$1>');

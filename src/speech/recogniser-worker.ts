@@ -11,7 +11,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import createModule, { type Decoder } from 'soundswallower';
 import { isVoiceError, VoiceError } from '../errors.ts';
 import type { Recognition, SpeechGrammar } from './contract.ts';
-import { grammarText, grammarWords, phoneWord, rejectPhones } from './jsgf.ts';
+import { grammarText, grammarWords, phoneLoopText, phoneWord, rejectPhones } from './jsgf.ts';
 import type { JobAnswer, JobMessage } from './worker-pool.ts';
 
 export interface RecogniserWorkerData {
@@ -38,6 +38,24 @@ const phones = Object.keys(
   JSON.parse(readFileSync(join(modelBase, locale, 'phoneset.json'), 'utf8')) as Record<string, string>,
 ).filter((phone) => /^[A-Za-z]+$/.test(phone) && phone !== 'SIL');
 
+/** Search settings of the two passes; those of the first are the engine's own. */
+const COMMANDS = { lw: 6.5, wip: 0.65, beam: 1e-48, wbeam: 7e-29, pbeam: 1e-48 } as const;
+const FREE_LOOP = { lw: 1, wip: 1, beam: 1e-12, wbeam: 1e-8, pbeam: 1e-12 } as const;
+
+/** Silences, fillers and empty transitions in an alignment. */
+const NOT_A_WORD = /^[<([]/;
+
+const FRAMES_PER_S = 100;
+
+/** Silence around an utterance that is not held against it. */
+const EDGES_S = 0.5;
+
+/** Share of the rest that the words must cover. */
+const MIN_COVERAGE = 0.5;
+
+/** Least log likelihood ratio of words to free phones, for each 10 ms of words. */
+const MIN_LIKELIHOOD_RATIO = -9;
+
 class Listener {
   readonly #decoder: Decoder;
   readonly #module: DecoderModule;
@@ -63,14 +81,44 @@ class Listener {
   recognise({ samples, grammar }: RecognitionRequest): Recognition {
     this.#load(grammar);
     const floats = Float32Array.from(samples, (sample) => sample / 32768);
+    const score = this.#decode(floats);
+    const text = rejectPhones(this.#decoder.get_text());
+    return { text: text !== null && this.#isPlausible(floats, score) ? text : null, score };
+  }
+
+  /** @returns the log probability of the best path */
+  #decode(samples: Float32Array): number {
     this.#decoder.start();
     try {
       // The whole utterance at once, so that the spectral mean is its own and not the last caller's.
-      this.#decoder.process_audio(floats, false, true);
+      this.#decoder.process_audio(samples, false, true);
     } finally {
       this.#decoder.stop();
     }
-    return { text: rejectPhones(this.#decoder.get_text()), score: this.#score() };
+    const { cdecoder } = this.#decoder as Decoder & { readonly cdecoder: number };
+    this.#module._decoder_hyp(cdecoder, this.#scorePointer);
+    return this.#module.HEAP32[this.#scorePointer >> 2] ?? 0;
+  }
+
+  /**
+   * The words must account for most of what was said, and must explain it about as well as free phones do. In
+   * the first pass the loop of phones pays a penalty for each, so that commands win at all; some foreign
+   * speech then wins with them.
+   */
+  #isPlausible(samples: Float32Array, score: number): boolean {
+    const words = this.#decoder.get_alignment().w?.filter(({ t }) => !NOT_A_WORD.test(t)) ?? [];
+    const spokenS = words.reduce((sum, { d }) => sum + d, 0);
+    if (spokenS < MIN_COVERAGE * (samples.length / 16_000 - EDGES_S)) return false;
+    this.#configure(FREE_LOOP);
+    this.#decoder.set_grammar(phoneLoopText(phones));
+    this.#loaded = '';
+    const free = this.#decode(samples);
+    this.#configure(COMMANDS);
+    return (score - free) / (spokenS * FRAMES_PER_S) >= MIN_LIKELIHOOD_RATIO;
+  }
+
+  #configure(settings: Readonly<Record<string, number>>): void {
+    for (const [key, value] of Object.entries(settings)) this.#decoder.set_config(key, value);
   }
 
   #load(grammar: SpeechGrammar): void {
@@ -94,12 +142,6 @@ class Listener {
       throw new VoiceError('PHRASE_INVALID', 'The grammar of the phrases can’t be parsed.', { cause });
     }
     this.#loaded = grammar.id;
-  }
-
-  #score(): number {
-    const { cdecoder } = this.#decoder as Decoder & { readonly cdecoder: number };
-    this.#module._decoder_hyp(cdecoder, this.#scorePointer);
-    return this.#module.HEAP32[this.#scorePointer >> 2] ?? 0;
   }
 }
 
