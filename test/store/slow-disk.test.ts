@@ -13,6 +13,8 @@ const SEGMENTS = 6;
 const SEGMENT_FRAMES = 25;
 /** Even so another process can spoil one measurement; it can't spoil every one. */
 const ATTEMPTS = 8;
+/** An idle ticker that is later than this says nothing about a wait of 50 ms: that measurement doesn't count. */
+const TOO_NOISY_MS = FSYNC_MS / 2;
 
 const p99 = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN;
@@ -29,12 +31,12 @@ async function lateness(everyFrame: () => void): Promise<number[]> {
   return late;
 }
 
-/** p99 with `load` in every frame, less p99 without. */
+/** p99 with `load` in every frame, less p99 without; `null` when the machine was too noisy to tell. */
 async function extraDelay(
   load: () => void,
   settle: () => Promise<unknown>,
   segments = SEGMENTS,
-): Promise<number> {
+): Promise<number | null> {
   const idle: number[] = [];
   const busy: number[] = [];
   for (let segment = 0; segment < segments; segment += 1) {
@@ -42,7 +44,7 @@ async function extraDelay(
     busy.push(...(await lateness(load)));
     await settle();
   }
-  return p99(busy) - p99(idle);
+  return p99(idle) < TOO_NOISY_MS ? p99(busy) - p99(idle) : null;
 }
 
 /** Keeps one commit at the disk and one waiting behind it. */
@@ -81,9 +83,11 @@ describe('a disk that takes 50 ms for every commit', () => {
       identityStrength: 'none',
       startedAt: 1,
     });
-    const extras: number[] = [];
+    const extras: (number | null)[] = [];
+    const isGood = (extra: number | null | undefined) =>
+      typeof extra === 'number' && extra < ALLOWED_EXTRA_MS;
 
-    while (extras.length < ATTEMPTS && !(Math.min(...extras) < ALLOWED_EXTRA_MS)) {
+    while (extras.length < ATTEMPTS && !extras.some(isGood)) {
       const writer = busyWriter(store);
       const started = performance.now();
       extras.push(await extraDelay(writer.load, writer.settle));
@@ -94,22 +98,23 @@ describe('a disk that takes 50 ms for every commit', () => {
     }
     await store.close();
 
-    console.info(`slow disk: p99 extra delay ${extras.map((each) => each.toFixed(2)).join(', ')} ms`);
-    expect(Math.min(...extras)).toBeLessThan(ALLOWED_EXTRA_MS);
+    const shown = extras.map((each) => each?.toFixed(2) ?? 'too noisy').join(', ');
+    console.info(`slow disk: p99 extra delay, ms: ${shown}`);
+    expect(extras.some(isGood), shown).toBe(true);
   });
 
   it('would be heard if the wait were on the main thread', { timeout: 60_000 }, async () => {
     const never = new Int32Array(new SharedArrayBuffer(4));
     let frames = 0;
+    const blockNowAndThen = () => {
+      frames += 1;
+      if (frames % 5 === 0) Atomics.wait(never, 0, 0, FSYNC_MS);
+    };
+    let extra: number | null = null;
 
-    const extra = await extraDelay(
-      () => {
-        frames += 1;
-        if (frames % 5 === 0) Atomics.wait(never, 0, 0, FSYNC_MS);
-      },
-      async () => {},
-      2,
-    );
+    for (let attempt = 0; attempt < ATTEMPTS && extra === null; attempt += 1) {
+      extra = await extraDelay(blockNowAndThen, async () => {}, 2);
+    }
 
     expect(extra).toBeGreaterThan(10);
   });
