@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { nearestName } from './nearest.ts';
-import { childOf, shapeOf, unwrap } from './schema-shape.ts';
+import { choicesOf, property, schemaAt, shapeOf } from './schema-shape.ts';
 import { type ConfigPath, showPath } from './variables.ts';
 
 /** Lines shown at most; a config that is wrong all over needs no more to be seen so. */
@@ -34,10 +34,12 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], context: Con
 const toPath = (path: readonly PropertyKey[]): ConfigPath =>
   path.map((each) => (typeof each === 'number' ? each : String(each)));
 
-const schemaAt = (context: Context, path: ConfigPath) => path.reduce(childOf, context.schema as unknown);
+const valueAt = (context: Context, path: ConfigPath) => path.reduce(property, context.value);
 
 function unknownKey(path: ConfigPath, key: string, context: Context): string {
-  const known = Object.keys(shapeOf(schemaAt(context, path)) ?? {}).sort();
+  const known = Object.keys(
+    shapeOf(schemaAt(context.schema, context.value, path), valueAt(context, path)) ?? {},
+  ).sort();
   const near = nearestName(key, known);
   const hint = near ? `did you mean "${near}"? ` : '';
   // A key that long is no typing error; whatever it is, it isn't repeated whole.
@@ -46,17 +48,17 @@ function unknownKey(path: ConfigPath, key: string, context: Context): string {
 }
 
 function wrongValue(path: ConfigPath, issue: z.core.$ZodIssue, context: Context): string {
-  const schema = schemaAt(context, path);
-  const value = path.reduce<unknown>(
-    (each, key) => (typeof each === 'object' && each !== null ? Reflect.get(each, key) : undefined),
-    context.value,
-  );
+  const schema = schemaAt(context.schema, context.value, path);
+  const value = valueAt(context, path);
   const shown = [...context.root, ...path];
   const secret = shown.some((each) => SECRET.test(String(each))) || context.expanded.has(showPath(shown));
   const choices = choicesOf(schema);
   const near =
     !secret && typeof value === 'string' && choices.length > 0 ? nearestName(value, choices) : null;
-  const allowed = schema === undefined ? issue.message : describeAllowed(schema);
+  // What spans several keys, or says more than its type, has words of its own in the schema.
+  if (issue.code === 'custom') return `${showPath(shown)}: ${issue.message}`;
+  const hasOwnWords = issue.code === 'invalid_format' && !issue.message.startsWith('Invalid');
+  const allowed = schema === undefined || hasOwnWords ? issue.message : describeAllowed(schema);
   return (
     `${showPath(shown)}: found ${describeFound(value, secret, choices.length > 0)}; allowed: ${allowed}` +
     (near ? `; did you mean "${near}"?` : '')
@@ -75,11 +77,6 @@ function describeFound(value: unknown, secret: boolean, isChoice: boolean): stri
   if (typeof value !== 'string') return typeof value;
   if (isChoice && /^[\w.-]{1,24}$/.test(value) && !/\d{4}/.test(value)) return JSON.stringify(value);
   return `text of ${value.length} characters`;
-}
-
-function choicesOf(schema: unknown): string[] {
-  const inner = unwrap(schema);
-  return inner instanceof z.ZodEnum ? inner.options.map(String) : [];
 }
 
 interface JsonSchemaPart {

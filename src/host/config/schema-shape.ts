@@ -2,8 +2,11 @@
 
 import { z } from 'zod';
 
-/** The schema inside `default`, `prefault`, `optional` and `nullable`. */
-export function unwrap(schema: unknown): unknown {
+/**
+ * The schema that judges a value: inside `default`, `prefault`, `optional` and `nullable`, and of a union the
+ * branch that the value's own discriminator names.
+ */
+export function unwrap(schema: unknown, value?: unknown): unknown {
   let current = schema;
   while (
     current instanceof z.ZodDefault ||
@@ -13,21 +16,55 @@ export function unwrap(schema: unknown): unknown {
   ) {
     current = current.unwrap();
   }
-  return current;
+  return current instanceof z.ZodDiscriminatedUnion ? (branchOf(current, value) ?? current) : current;
 }
 
-/** The keys of an object schema, or `null` when it is none. */
-export function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | null {
-  const inner = unwrap(schema);
+function branchOf(union: z.ZodDiscriminatedUnion, value: unknown): unknown {
+  const named = property(value, union.def.discriminator);
+  return union.options.find((option) =>
+    literalAt(option, union.def.discriminator)?.values.has(named as string),
+  );
+}
+
+function literalAt(schema: unknown, key: string): z.ZodLiteral | null {
+  const found = schema instanceof z.ZodObject ? schema.shape[key] : null;
+  return found instanceof z.ZodLiteral ? found : null;
+}
+
+export function property(value: unknown, key: string | number): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? Reflect.get(value, key)
+    : undefined;
+}
+
+/** The keys that an object may have here, or `null` when no object belongs here. */
+export function shapeOf(schema: unknown, value: unknown): Readonly<Record<string, unknown>> | null {
+  const inner = unwrap(schema, value);
   return inner instanceof z.ZodObject ? inner.shape : null;
 }
 
-/** The schema of what lies at `key`. */
-export function childOf(schema: unknown, key: string | number): unknown {
+/** What a text may be where only a few are allowed; empty elsewhere. */
+export function choicesOf(schema: unknown): string[] {
   const inner = unwrap(schema);
+  if (inner instanceof z.ZodLiteral) return [...inner.values].map(String);
+  return inner instanceof z.ZodEnum ? inner.options.map(String) : [];
+}
+
+/** The schema of what lies at `path` below `schema`, for this `value`. */
+export function schemaAt(schema: unknown, value: unknown, path: readonly (string | number)[]): unknown {
+  const [key, ...rest] = path;
+  return key === undefined ? schema : schemaAt(childOf(schema, value, key), property(value, key), rest);
+}
+
+function childOf(schema: unknown, value: unknown, key: string | number): unknown {
+  const inner = unwrap(schema, value);
   if (inner instanceof z.ZodObject) return inner.shape[key];
   if (inner instanceof z.ZodArray) return inner.element;
   if (inner instanceof z.ZodRecord) return inner.valueType;
+  // No branch is named rightly, so all that can be said is which names there are.
+  if (inner instanceof z.ZodDiscriminatedUnion && key === inner.def.discriminator) {
+    return z.enum(inner.options.flatMap((option) => choicesOf(literalAt(option, String(key)))));
+  }
   return undefined;
 }
 
@@ -46,7 +83,7 @@ export function normaliseKeys(
   onTwice: (path: readonly (string | number)[]) => void,
   path: readonly (string | number)[] = [],
 ): unknown {
-  const inner = unwrap(schema);
+  const inner = unwrap(schema, value);
   if (Array.isArray(value)) {
     if (!(inner instanceof z.ZodArray)) return value;
     return value.map((item, index) => normaliseKeys(item, inner.element, onTwice, [...path, index]));

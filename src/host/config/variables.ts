@@ -3,7 +3,7 @@
 /** A dotted path into the config, e.g. `channels.realtime.model.apiKey`. */
 export type ConfigPath = readonly (string | number)[];
 
-export const showPath = (path: ConfigPath): string => path.join('.');
+export const showPath = (path: ConfigPath): string => path.map((key) => (key === '' ? '""' : key)).join('.');
 
 export interface Expansion {
   readonly value: unknown;
