@@ -6,6 +6,7 @@
  */
 
 import { z } from 'zod';
+import { approvalsSchema } from './config-approvals.ts';
 
 const glob = z.string().min(1).max(200);
 
@@ -126,6 +127,8 @@ export const realtimeConfigSchema = z.strictObject({
   carriers: z.strictObject({ twilio: twilioSchema.optional() }).prefault({}),
   interruption: interruptionSchema,
   limits: limitsSchema,
+  /** Which tools wait for a person, who decides, how they are asked. */
+  approvals: approvalsSchema,
   /** Keeps `call.wav`, `call.json` and `call.html` of every call. Tell callers before you turn it on. */
   recording: z
     .strictObject({ enabled: z.boolean().default(false), directory: z.string().min(1).optional() })

@@ -1,3 +1,4 @@
 export * from './context.ts';
 export * from './contract.ts';
 export * from './facade.ts';
+export * from './gate.ts';

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { ApprovalStore } from './approval-contract.ts';
+
 export type CallEndReason =
   | 'caller_hangup'
   | 'agent_hangup'
@@ -103,3 +105,6 @@ export interface Store {
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Everything an open store does. Rooms ask for the part they need. */
+export type FullStore = Store & ApprovalStore;

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
+import * as approvals from './approval-queries.ts';
 import * as calls from './call-queries.ts';
-import type { Store } from './contract.ts';
+import type { FullStore } from './contract.ts';
 import type { Tables } from './tables.ts';
 import * as turns from './turn-queries.ts';
 import { wrapDatabaseError } from './wrap-error.ts';
@@ -11,7 +12,7 @@ export const MAX_LIST_ROWS = 1000;
 const clamp = (limit: number): number => Math.max(0, Math.min(MAX_LIST_ROWS, Math.floor(limit)));
 
 /** The queries, the same for both engines. On SQLite this runs inside the worker. */
-export function createKyselyStore(db: Kysely<Tables>, node: string): Store {
+export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
   return {
     beginCall: (call) => wrapDatabaseError(calls.beginCall(db, node, call)),
     endCall: (id, endedAt, reason) => wrapDatabaseError(calls.endCall(db, id, endedAt, reason)),
@@ -24,6 +25,18 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): Store {
     listTurns: (sessionKey, limit) => wrapDatabaseError(turns.listTurns(db, sessionKey, clamp(limit))),
     listUnprojectedTurns: (limit) => wrapDatabaseError(turns.listUnprojectedTurns(db, clamp(limit))),
     markProjected: (keys) => wrapDatabaseError(turns.markProjected(db, keys)),
+    insertApproval: (approval) => wrapDatabaseError(approvals.insertApproval(db, approval)),
+    getApproval: (id) => wrapDatabaseError(approvals.getApproval(db, id)),
+    listApprovals: (options = {}) =>
+      wrapDatabaseError(approvals.listApprovals(db, { ...options, limit: clamp(options.limit ?? 100) })),
+    changeApproval: (id, expected, change, event, grant) =>
+      wrapDatabaseError(approvals.changeApproval(db, id, expected, change, event, grant)),
+    addApprovalEvent: (id, event) => wrapDatabaseError(approvals.addApprovalEvent(db, id, event)),
+    listApprovalEvents: (id) => wrapDatabaseError(approvals.listApprovalEvents(db, id)),
+    addGrant: (grant) => wrapDatabaseError(approvals.addGrant(db, grant)),
+    listGrants: (query) => wrapDatabaseError(approvals.listGrants(db, query)),
+    listAllGrants: (limit) => wrapDatabaseError(approvals.listAllGrants(db, clamp(limit))),
+    revokeGrants: (which, at) => wrapDatabaseError(approvals.revokeGrants(db, which, at)),
     ping: async () => {
       await wrapDatabaseError(sql`select 1`.execute(db));
     },

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Store } from './contract.ts';
+import type { FullStore } from './contract.ts';
 import { openPostgresStore } from './postgres-store.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 
@@ -23,7 +23,7 @@ export type StoreOptions =
  *
  * @throws VoiceError `STORE_UNAVAILABLE` when it can't be reached, `STORE_MIGRATION_FAILED`
  */
-export function openStore(options: StoreOptions): Promise<Store> {
+export function openStore(options: StoreOptions): Promise<FullStore> {
   switch (options.engine) {
     case 'sqlite':
       return SqliteStore.open({

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
 import { VoiceError } from '../errors.ts';
-import type { Store } from './contract.ts';
+import type { FullStore } from './contract.ts';
 import { createKyselyStore } from './kysely-store.ts';
 import { migrate } from './migrate.ts';
 import type { Tables } from './tables.ts';
@@ -23,7 +23,7 @@ const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' 
 };
 
 /** @throws VoiceError `STORE_UNAVAILABLE`, `STORE_MIGRATION_FAILED` */
-export async function openPostgresStore(url: string, node: string): Promise<Store> {
+export async function openPostgresStore(url: string, node: string): Promise<FullStore> {
   const pool = new Pool({
     connectionString: url,
     max: MAX_POSTGRES_CONNECTIONS,
@@ -47,7 +47,7 @@ export async function openPostgresStore(url: string, node: string): Promise<Stor
 }
 
 /** `pg`'s own waiting line has no bound. */
-function bounded(store: Store): Store {
+function bounded(store: FullStore): FullStore {
   let pending = 0;
   let closed: Promise<void> | null = null;
   const guard =
@@ -75,6 +75,16 @@ function bounded(store: Store): Store {
     listTurns: guard(store.listTurns),
     listUnprojectedTurns: guard(store.listUnprojectedTurns),
     markProjected: guard(store.markProjected),
+    insertApproval: guard(store.insertApproval),
+    getApproval: guard(store.getApproval),
+    listApprovals: guard(store.listApprovals),
+    changeApproval: guard(store.changeApproval),
+    addApprovalEvent: guard(store.addApprovalEvent),
+    listApprovalEvents: guard(store.listApprovalEvents),
+    addGrant: guard(store.addGrant),
+    listGrants: guard(store.listGrants),
+    listAllGrants: guard(store.listAllGrants),
+    revokeGrants: guard(store.revokeGrants),
     ping: guard(store.ping),
     close() {
       closed ??= store.close();

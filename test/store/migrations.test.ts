@@ -12,6 +12,7 @@ const FOLDER = new URL('../../src/store/migrations/', import.meta.url);
 /** SHA-256 of each migration that has landed. A new one gets a new line; a line never changes. */
 const LANDED: Record<string, string> = {
   '0001-calls-turns.ts': 'abcdfaf5c233e5f3cfe606aae63ecae690ccef4ed8c9deae0dba42d46b8898e9',
+  '0002-approvals.ts': 'b80a151c41ddd018c83408aeaea0f07e9fa273ba71261c77bcd8ae3a3341c9e8',
 };
 
 const open = () => new Kysely<Tables>({ dialect: createSqliteDialect(new DatabaseSync(':memory:')) });

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { MAX_PENDING_OPERATIONS } from '../../src/store/postgres-store.ts';
+import { approvalStoreContract } from './approvals-suite.ts';
 import { storeContract } from './contract-suite.ts';
 
 const server = process.env.TEST_POSTGRES_URL;
@@ -27,6 +28,7 @@ describe.skipIf(!server)('the store on PostgreSQL', () => {
   afterAll(() => admin(`drop database ${database} with (force)`));
 
   storeContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
+  approvalStoreContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
 
   it('leaves the live calls of other nodes alone when one restarts', async () => {
     const open = (node: string) => openStore({ engine: 'postgres', url, node });

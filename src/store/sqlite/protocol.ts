@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../errors.ts';
-import type { Store } from '../contract.ts';
+import type { FullStore } from '../contract.ts';
 
 /** What the worker is started with. */
 export interface StoreWorkerData {
@@ -11,7 +11,7 @@ export interface StoreWorkerData {
   readonly testExitAtCommit?: number;
 }
 
-export type StoreMethod = Exclude<keyof Store, 'close'>;
+export type StoreMethod = Exclude<keyof FullStore, 'close'>;
 
 export interface StoreRequest {
   readonly id: number;

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { VoiceError } from '../../errors.ts';
-import type { Store } from '../contract.ts';
+import type { FullStore } from '../contract.ts';
 import type { StoreMethod, StoreReply, StoreWorkerData } from './protocol.ts';
 
 /** Requests the worker may owe an answer to; the next one is refused. */
@@ -16,7 +16,7 @@ const unavailable = (message: string, cause?: unknown) =>
   new VoiceError('STORE_UNAVAILABLE', message, cause === undefined ? undefined : { cause });
 
 /** The main thread's end of the worker: requests out, answers in, bounded. */
-export class SqliteStore implements Store {
+export class SqliteStore implements FullStore {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   #nextId = 1;
@@ -55,35 +55,65 @@ export class SqliteStore implements Store {
     return this.#pending.size;
   }
 
-  beginCall(...args: Parameters<Store['beginCall']>) {
+  beginCall(...args: Parameters<FullStore['beginCall']>) {
     return this.#request('beginCall', args);
   }
-  endCall(...args: Parameters<Store['endCall']>) {
+  endCall(...args: Parameters<FullStore['endCall']>) {
     return this.#request('endCall', args);
   }
-  getCall(...args: Parameters<Store['getCall']>) {
+  getCall(...args: Parameters<FullStore['getCall']>) {
     return this.#request('getCall', args);
   }
-  listCalls(...args: Parameters<Store['listCalls']>) {
+  listCalls(...args: Parameters<FullStore['listCalls']>) {
     return this.#request('listCalls', args);
   }
-  closeStaleCalls(...args: Parameters<Store['closeStaleCalls']>) {
+  closeStaleCalls(...args: Parameters<FullStore['closeStaleCalls']>) {
     return this.#request('closeStaleCalls', args);
   }
-  openTurn(...args: Parameters<Store['openTurn']>) {
+  openTurn(...args: Parameters<FullStore['openTurn']>) {
     return this.#request('openTurn', args);
   }
-  commitTurn(...args: Parameters<Store['commitTurn']>) {
+  commitTurn(...args: Parameters<FullStore['commitTurn']>) {
     return this.#request('commitTurn', args);
   }
-  listTurns(...args: Parameters<Store['listTurns']>) {
+  listTurns(...args: Parameters<FullStore['listTurns']>) {
     return this.#request('listTurns', args);
   }
-  listUnprojectedTurns(...args: Parameters<Store['listUnprojectedTurns']>) {
+  listUnprojectedTurns(...args: Parameters<FullStore['listUnprojectedTurns']>) {
     return this.#request('listUnprojectedTurns', args);
   }
-  markProjected(...args: Parameters<Store['markProjected']>) {
+  markProjected(...args: Parameters<FullStore['markProjected']>) {
     return this.#request('markProjected', args);
+  }
+  insertApproval(...args: Parameters<FullStore['insertApproval']>) {
+    return this.#request('insertApproval', args);
+  }
+  getApproval(...args: Parameters<FullStore['getApproval']>) {
+    return this.#request('getApproval', args);
+  }
+  listApprovals(...args: Parameters<FullStore['listApprovals']>) {
+    return this.#request('listApprovals', args);
+  }
+  changeApproval(...args: Parameters<FullStore['changeApproval']>) {
+    return this.#request('changeApproval', args);
+  }
+  addApprovalEvent(...args: Parameters<FullStore['addApprovalEvent']>) {
+    return this.#request('addApprovalEvent', args);
+  }
+  listApprovalEvents(...args: Parameters<FullStore['listApprovalEvents']>) {
+    return this.#request('listApprovalEvents', args);
+  }
+  addGrant(...args: Parameters<FullStore['addGrant']>) {
+    return this.#request('addGrant', args);
+  }
+  listGrants(...args: Parameters<FullStore['listGrants']>) {
+    return this.#request('listGrants', args);
+  }
+  listAllGrants(...args: Parameters<FullStore['listAllGrants']>) {
+    return this.#request('listAllGrants', args);
+  }
+  revokeGrants(...args: Parameters<FullStore['revokeGrants']>) {
+    return this.#request('revokeGrants', args);
   }
   ping() {
     return this.#request('ping', []);
@@ -103,9 +133,9 @@ export class SqliteStore implements Store {
     await this.#worker.terminate();
   }
 
-  #request<M extends StoreMethod>(method: M, args: Parameters<Store[M]>): ReturnType<Store[M]> {
+  #request<M extends StoreMethod>(method: M, args: Parameters<FullStore[M]>): ReturnType<FullStore[M]> {
     // The worker answers with what the same method of the same interface gave there.
-    return this.#send(method, args) as ReturnType<Store[M]>;
+    return this.#send(method, args) as ReturnType<FullStore[M]>;
   }
 
   #send(method: StoreMethod | 'close', args: readonly unknown[]): Promise<unknown> {

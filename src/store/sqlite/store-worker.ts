@@ -7,7 +7,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Kysely } from 'kysely';
 import { type ErrorCode, isVoiceError } from '../../errors.ts';
-import type { Store } from '../contract.ts';
+import type { FullStore } from '../contract.ts';
 import { createKyselyStore } from '../kysely-store.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../tables.ts';
@@ -38,7 +38,7 @@ function faults(): () => void {
 
 let migrated = false;
 
-async function open(): Promise<Store> {
+async function open(): Promise<FullStore> {
   const faulty = data.testCommitDelayMs !== undefined || data.testExitAtCommit !== undefined;
   const dialect = createSqliteDialect(openDatabase(data.file), faulty ? faults() : undefined);
   const db = new Kysely<Tables>({ dialect });
@@ -47,7 +47,7 @@ async function open(): Promise<Store> {
   return createKyselyStore(db, data.node);
 }
 
-async function answer(store: Store, request: StoreRequest): Promise<void> {
+async function answer(store: FullStore, request: StoreRequest): Promise<void> {
   try {
     const method = store[request.method] as (...args: readonly unknown[]) => Promise<unknown>;
     reply({ kind: 'ok', id: request.id, value: await method(...request.args) });
