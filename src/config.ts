@@ -48,6 +48,20 @@ const modelSchema = z
         eagerness: z.enum(['low', 'medium', 'high', 'auto']).default('auto'),
       })
       .prefault({}),
+    /** What the model costs, for the call record; while all are 0, no cost is worked out. */
+    prices: z
+      .strictObject({
+        currency: z.string().min(1).max(8).default('USD'),
+        /** Per million tokens. */
+        inputText: z.number().min(0).default(0),
+        inputAudio: z.number().min(0).default(0),
+        inputCached: z.number().min(0).default(0),
+        outputText: z.number().min(0).default(0),
+        outputAudio: z.number().min(0).default(0),
+        /** Per minute, for a model that reports seconds. */
+        minute: z.number().min(0).default(0),
+      })
+      .prefault({}),
   })
   .prefault({});
 
@@ -69,21 +83,56 @@ const limitsSchema = z
     responseStallS: z.number().min(2).max(120).default(15),
     /** A tool that runs longer than this is covered by a spoken filler. */
     fillerAfterMs: z.int().min(0).max(60_000).default(2500),
+    /** A carrier's stream that broke off, where it can come back, may take this long. */
+    reconnectGraceS: z.number().min(0).max(60).default(2),
   })
   .prefault({});
 
 /** `channels.realtime.interruption` */
 const interruptionSchema = z
   .strictObject({
-    /** `immediate`: at the first detector. `after-speech`: once the caller spoke for `minSpeechMs`. */
-    policy: z.enum(['immediate', 'after-speech']).default('immediate'),
+    /**
+     * `immediate`: at the first detector. `after-speech`: once the caller spoke for `minSpeechMs`.
+     * `duck-then-confirm`: the agent is turned down at the first detector (where the leg can), and interrupted once
+     * a word was understood or the caller spoke for `confirmMs`.
+     */
+    policy: z.enum(['immediate', 'after-speech', 'duck-then-confirm']).default('immediate'),
     minSpeechMs: z.int().min(0).max(3000).default(300),
+    confirmMs: z.int().min(0).max(5000).default(800),
+    /** An answer that was cut by a noise goes on where it was cut. */
+    resumeFalseAlarms: z.boolean().default(true),
+    /** No word and no answer for this long after the caller fell silent: it was a noise. */
+    falseAlarmWaitMs: z.int().min(100).max(10_000).default(1500),
+    /** Listens for the caller's voice itself, beside the model. */
+    localDetector: z.boolean().default(false),
     /** The greeting can't be interrupted. */
     protectGreeting: z.boolean().default(false),
     /** Hard cap of a protected greeting. */
     protectGreetingMaxMs: z.int().min(0).max(30_000).default(10_000),
   })
   .prefault({});
+
+const toolEnd = z.enum(['abort', 'finish', 'deliver']);
+
+/** One entry of `channels.realtime.tools.policies`; what is left out stays as it is by default. */
+const toolPolicySchema = z.strictObject({
+  /** Exact name or glob. */
+  tool: glob,
+  timeoutS: z.number().min(1).max(3600).optional(),
+  /** Runs alone: one exclusive tool at a time. */
+  exclusive: z.boolean().optional(),
+  /** What the caller's interruption does to it. */
+  onInterrupt: toolEnd.optional(),
+  /** What the end of the call does to it. */
+  onHangup: toolEnd.optional(),
+});
+
+const transferSchema = z.strictObject({
+  /** What the model calls it. */
+  name: z.string().min(1).max(60),
+  /** Number or SIP address; the model never sees it. */
+  target: z.string().min(1).max(200),
+});
 
 const twilioSchema = z.strictObject({
   /** Auth token that signs Twilio's webhooks; `TWILIO_AUTH_TOKEN` when left out. */
@@ -122,8 +171,19 @@ export const realtimeConfigSchema = z.strictObject({
   phrasesFile: z.string().min(1).optional(),
   /** What a voice session sees of the registry and may run: exact names and globs; deny wins. */
   tools: z
-    .strictObject({ allow: z.array(glob).default(['*']), deny: z.array(glob).default([]) })
+    .strictObject({
+      allow: z.array(glob).default(['*']),
+      deny: z.array(glob).default([]),
+      /** `direct`: the tools themselves. `delegate`: only `ask_agent`, the host's text agent. `both`. */
+      mode: z.enum(['direct', 'delegate', 'both']).default('direct'),
+      /** Deadline of one `ask_agent`. */
+      askTimeoutS: z.number().min(5).max(3600).default(180),
+      /** Deadlines, and what interruptions and hang-ups do; the first entry that fits a tool counts. */
+      policies: z.array(toolPolicySchema).max(200).default([]),
+    })
     .prefault({}),
+  /** Where the agent may transfer a call to, on carriers that can. */
+  transfers: z.array(transferSchema).max(50).default([]),
   carriers: z.strictObject({ twilio: twilioSchema.optional() }).prefault({}),
   interruption: interruptionSchema,
   limits: limitsSchema,

@@ -38,6 +38,8 @@ export interface ExecuteToolOptions {
   readonly chatId?: string;
   /** Aborts the tool where the tool can be aborted. */
   readonly signal?: AbortSignal;
+  /** Hears how far the tool has got, in a few plain words, from tools that say so. */
+  readonly onProgress?: (text: string) => void;
 }
 
 export interface ToolGateway {

@@ -23,7 +23,7 @@ const refusal = (code: ErrorCode, why: string): ToolResult =>
   Object.freeze({ content: `Error: ${code}: ${why}`, isError: true });
 
 /** `*` alone matches every name; tool names have no folders, so a dot or a slash in one is nothing special. */
-function matcher(patterns: readonly string[]): (name: string) => boolean {
+export function toolMatcher(patterns: readonly string[]): (name: string) => boolean {
   const matchers = patterns.map((pattern) => picomatch(pattern, { dot: true, bash: true }));
   const exact = new Set(patterns);
   return (name) => exact.has(name) || matchers.some((matches) => matches(name));
@@ -51,8 +51,8 @@ export function createToolGatewayFacade(
   gateway: ToolGateway,
   { channel, allow = ['*'], deny = [] }: ToolGatewayFacadeOptions,
 ): ToolGateway {
-  const allowed = matcher(allow);
-  const denied = matcher(deny);
+  const allowed = toolMatcher(allow);
+  const denied = toolMatcher(deny);
   const mayRun = (name: string) => allowed(name) && !denied(name);
 
   const getToolDefinitions = (): ToolDefinition[] => {
@@ -71,7 +71,7 @@ export function createToolGatewayFacade(
   ): Promise<ToolResult> => {
     try {
       // Read once: a getter may not give another answer to the check than to the call.
-      const { channel: claimed, chatId, signal } = options;
+      const { channel: claimed, chatId, signal, onProgress } = options;
       if (claimed !== channel || claimed === 'websocket') {
         return refusal('GATEWAY_CHANNEL_REFUSED', 'a channel may call tools under its own name only.');
       }
@@ -86,6 +86,7 @@ export function createToolGatewayFacade(
         channel,
         ...(chatId !== undefined && { chatId }),
         ...(signal !== undefined && { signal: AbortSignal.any([signal]) }),
+        ...(onProgress !== undefined && { onProgress: sealed((text: string) => onProgress(String(text))) }),
       });
       return detached(result);
     } catch {

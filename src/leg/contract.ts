@@ -36,6 +36,8 @@ export interface LegCapabilities {
   readonly dtmfIn: boolean;
   readonly dtmfOut: boolean;
   readonly transfer: boolean;
+  /** After `connection_lost` the same call may come back on a new leg. */
+  readonly reconnects?: boolean;
 }
 
 /** Why a leg ended, as the leg knows it. */

@@ -23,6 +23,8 @@ export interface ModelCapabilities {
   readonly interruptsItself: boolean;
   /** Longest session in ms; `null` when there is no limit. */
   readonly maxSessionMs: number | null;
+  /** Its input clock must never stop: silence is sent where the caller's audio pauses. */
+  readonly needsContinuousInput?: boolean;
 }
 
 export interface ModelSessionConfig {
@@ -46,6 +48,8 @@ export interface ModelUsage {
   readonly inputAudioTokens?: number;
   readonly outputAudioTokens?: number;
   readonly cachedInputTokens?: number;
+  /** Of a model that is paid by time. */
+  readonly seconds?: number;
 }
 
 export type ResponseStatus = 'completed' | 'cancelled' | 'failed' | 'incomplete';

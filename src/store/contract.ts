@@ -19,6 +19,7 @@ export type CallEndReason =
   | 'backpressure'
   | 'protocol_error'
   | 'shutdown'
+  | 'transferred'
   | 'refused'
   | 'crashed';
 

@@ -89,7 +89,10 @@ export class RecordedCaller extends Emitter<CallLegEvents> implements CallLeg {
       );
     }
     for (let at = 0; at < bytes.byteLength; at += FRAME_BYTES) {
-      if (this.#queuedMs >= MAX_PLAYBACK_MS) return this.#close('backpressure');
+      if (this.#queuedMs >= MAX_PLAYBACK_MS) {
+        this.#close('backpressure');
+        return;
+      }
       this.#playback.push({ kind: 'frame', frame: bytes.subarray(at, at + FRAME_BYTES) });
       this.#queuedMs += FRAME_MS;
     }
