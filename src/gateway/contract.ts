@@ -40,6 +40,10 @@ export interface ExecuteToolOptions {
   readonly signal?: AbortSignal;
   /** Hears how far the tool has got, in a few plain words, from tools that say so. */
   readonly onProgress?: (text: string) => void;
+  /** The live call that asks, where it is one: who is on the line may be asked to approve. */
+  readonly callId?: string;
+  /** The model's own id of this call. */
+  readonly toolCallId?: string;
 }
 
 export interface ToolGateway {

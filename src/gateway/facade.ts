@@ -71,11 +71,13 @@ export function createToolGatewayFacade(
   ): Promise<ToolResult> => {
     try {
       // Read once: a getter may not give another answer to the check than to the call.
-      const { channel: claimed, chatId, signal, onProgress } = options;
+      const { channel: claimed, chatId, signal, callId, toolCallId, onProgress } = options;
       if (claimed !== channel || claimed === 'websocket') {
         return refusal('GATEWAY_CHANNEL_REFUSED', 'a channel may call tools under its own name only.');
       }
-      const texts = [sessionKey, name, chatId ?? ''].every((each) => typeof each === 'string');
+      const texts = [sessionKey, name, chatId ?? '', callId ?? '', toolCallId ?? ''].every(
+        (each) => typeof each === 'string',
+      );
       if (!texts)
         return refusal('REQUEST_INVALID', 'session key, chat id and name of the tool must be text.');
       if (!mayRun(name)) {
@@ -86,6 +88,8 @@ export function createToolGatewayFacade(
         channel,
         ...(chatId !== undefined && { chatId }),
         ...(signal !== undefined && { signal: AbortSignal.any([signal]) }),
+        ...(callId !== undefined && { callId }),
+        ...(toolCallId !== undefined && { toolCallId }),
         ...(onProgress !== undefined && { onProgress: sealed((text: string) => onProgress(String(text))) }),
       });
       return detached(result);

@@ -3,6 +3,7 @@ import {
   type ExecuteToolOptions,
   runGuarded,
   type ToolDefinition,
+  type ToolGate,
   type ToolGateway,
   type ToolResult,
   type WorkspaceScope,
@@ -22,6 +23,8 @@ export interface ToolRunnerOptions {
   readonly fileStates: FileStateStore;
   readonly workspace: string;
   readonly restrictToWorkspace: boolean;
+  /** Stands in front of every tool; without one nothing is gated. */
+  readonly gate?: ToolGate | null;
 }
 
 /**
@@ -79,13 +82,16 @@ export class ToolRunner implements ToolGateway {
     sessionKey: string,
     name: string,
     args: unknown,
-    { channel, chatId, signal }: ExecuteToolOptions,
+    options: ExecuteToolOptions,
   ): Promise<ToolResult> {
     const { registry, sessions, fileStates } = this.#options;
+    const { channel, chatId, signal } = options;
     try {
       const session = await sessions.get(sessionKey);
       if (disabledTools(session).includes(name))
         return failure(name, 'the tool is switched off in this session');
+      const refused = await this.#refused(sessionKey, name, args, options);
+      if (refused) return refused;
       return await runGuarded(
         {
           fileStates: fileStates.forSession(sessionKey),
@@ -98,6 +104,27 @@ export class ToolRunner implements ToolGateway {
       // A session that can't be read has a policy that we don't know: nothing runs.
       return failure(name, isVoiceError(error) ? error.message : 'the host failed');
     }
+  }
+
+  /** What the gate says in the tool's place; `null` when the tool may run. */
+  async #refused(
+    sessionKey: string,
+    name: string,
+    args: unknown,
+    { channel, chatId, callId, toolCallId }: ExecuteToolOptions,
+  ): Promise<ToolResult | null> {
+    const { gate } = this.#options;
+    if (!gate?.concerns(name)) return null;
+    const verdict = await gate.check({
+      sessionKey,
+      channel,
+      chatId: chatId ?? sessionKey,
+      name,
+      args,
+      ...(callId !== undefined && { callId }),
+      ...(toolCallId !== undefined && { toolCallId }),
+    });
+    return verdict.run ? null : verdict.result;
   }
 
   /** As nanobot's `for_turn`: only `websocket` is told by name; every other channel gets the default scope. */
