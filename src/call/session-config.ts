@@ -5,6 +5,7 @@
  */
 
 import { type AudioFormat, sameFormat } from '../audio/index.ts';
+import type { ToolDefinition } from '../gateway/index.ts';
 import type { HistoryItem, ModelSessionConfig } from '../model/index.ts';
 import { composeInstructions } from './instructions.ts';
 import type { CallOptions } from './options.ts';
@@ -13,6 +14,16 @@ import { END_CALL_DEFINITION } from './voice-tools.ts';
 /** The leg's own format where the model takes it, so that nothing is converted; else the model's best. */
 function matching(formats: readonly AudioFormat[], leg: AudioFormat): AudioFormat {
   return formats.find((each) => sameFormat(each, leg)) ?? formats[0] ?? leg;
+}
+
+/** The model calls a tool by its name: of two with one name only the first is offered, and the call's own come first. */
+function withoutNamesakes(
+  own: readonly ToolDefinition[],
+  hosts: readonly ToolDefinition[],
+): ToolDefinition[] {
+  const taken = new Set(own.map((each) => each.function.name));
+  const others = hosts.filter(({ function: { name } }) => !taken.has(name) && taken.add(name));
+  return [...others, ...own];
 }
 
 export function sessionConfig(
@@ -31,7 +42,7 @@ export function sessionConfig(
       hasTools: parts.gateway !== null,
       hasHistory: history.length > 0,
     }),
-    tools: [...(parts.gateway?.getToolDefinitions() ?? []), END_CALL_DEFINITION],
+    tools: withoutNamesakes([END_CALL_DEFINITION], parts.gateway?.getToolDefinitions() ?? []),
     inputFormat: matching(capabilities.inputFormats, info.leg.input),
     outputFormat: matching(capabilities.outputFormats, info.leg.output),
     history,
