@@ -6,6 +6,7 @@
  */
 
 import type { ApprovalStore } from './approval-contract.ts';
+import type { MediaStore } from './media-contract.ts';
 
 export type CallEndReason =
   | 'caller_hangup'
@@ -72,6 +73,11 @@ export interface TurnOutcome {
   /** Appended to what is there; a call id that is there already is not written twice. */
   readonly tools?: readonly ToolOutcome[];
   readonly finalAt?: number;
+  /**
+   * What becomes of the media that tools of this turn queued: `release` once the model has answered, `drop` when it
+   * failed. Left out, it goes out by itself a little later; a final turn's goes out at once.
+   */
+  readonly replies?: 'release' | 'drop';
 }
 
 export interface Store {
@@ -90,8 +96,8 @@ export interface Store {
   /** Idempotent: the same turn twice is one row. */
   openTurn(turn: { callId: string; turn: number; sessionKey: string; startedAt: number }): Promise<void>;
   /**
-   * One transaction: outcome, tools, later also reply intents and outbox rows. A final turn takes the same
-   * commit again (a retry) and nothing else.
+   * One transaction: outcome, tools, and what those tools meant to send as rows of the outbox. A final turn takes the
+   * same commit again (a retry) and nothing else.
    *
    * @throws VoiceError `STORE_CONFLICT` when the turn was never opened, or is final and this would change it
    */
@@ -108,4 +114,4 @@ export interface Store {
 }
 
 /** Everything an open store does. Rooms ask for the part they need. */
-export type FullStore = Store & ApprovalStore;
+export type FullStore = Store & ApprovalStore & MediaStore;

@@ -1,3 +1,4 @@
 export * from './approval-contract.ts';
 export * from './contract.ts';
+export * from './media-contract.ts';
 export { openStore, type StoreOptions } from './open.ts';

@@ -1,7 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 import * as approvals from './approval-queries.ts';
+import * as attachments from './attachment-queries.ts';
 import * as calls from './call-queries.ts';
 import type { FullStore } from './contract.ts';
+import * as audit from './media-audit-queries.ts';
+import * as outbox from './outbox-queries.ts';
+import * as replies from './reply-queries.ts';
 import type { Tables } from './tables.ts';
 import * as turns from './turn-queries.ts';
 import { wrapDatabaseError } from './wrap-error.ts';
@@ -37,6 +41,37 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
     listGrants: (query) => wrapDatabaseError(approvals.listGrants(db, query)),
     listAllGrants: (limit) => wrapDatabaseError(approvals.listAllGrants(db, clamp(limit))),
     revokeGrants: (which, at) => wrapDatabaseError(approvals.revokeGrants(db, which, at)),
+    recordCallMedia: (row) => wrapDatabaseError(attachments.recordCallMedia(db, row)),
+    getCallMedia: (callId) => wrapDatabaseError(attachments.getCallMedia(db, callId)),
+    turnOfToolCall: (callId, toolCallId) => wrapDatabaseError(replies.turnOfToolCall(db, callId, toolCallId)),
+    putAttachment: (attachment) => wrapDatabaseError(attachments.putAttachment(db, attachment)),
+    bindAttachment: (tenant, id, event, now) =>
+      wrapDatabaseError(attachments.bindAttachment(db, tenant, id, event, now)),
+    findAttachment: (tenant, id, event, now) =>
+      wrapDatabaseError(attachments.findAttachment(db, tenant, id, event, now)),
+    sweepAttachments: (now, limit) => wrapDatabaseError(attachments.sweepAttachments(db, now, clamp(limit))),
+    usedDigests: (digests) => wrapDatabaseError(attachments.usedDigests(db, digests)),
+    addIntent: (intent, maxPerCall) => wrapDatabaseError(replies.addIntent(db, intent, maxPerCall)),
+    recordExecuted: (event, toolCallId, entry) =>
+      wrapDatabaseError(replies.recordExecuted(db, event, toolCallId, entry)),
+    recoverReplies: (olderThan, limit) =>
+      wrapDatabaseError(replies.recoverReplies(db, olderThan, clamp(limit))),
+    addMediaAudit: (entry) => wrapDatabaseError(audit.writeAudit(db, entry)),
+    listMediaAudit: (options = {}) =>
+      wrapDatabaseError(audit.listAudit(db, { ...options, limit: clamp(options.limit ?? 100) })),
+    claimOutbox: (options) =>
+      wrapDatabaseError(outbox.claimOutbox(db, node, { ...options, limit: clamp(options.limit) })),
+    changeOutbox: (deliveryId, fence, change, now, entry) =>
+      wrapDatabaseError(outbox.changeOutbox(db, deliveryId, fence, change, now, entry)),
+    getOutbox: (deliveryId) => wrapDatabaseError(outbox.getOutbox(db, deliveryId)),
+    listOutbox: (options = {}) =>
+      wrapDatabaseError(outbox.listOutbox(db, { ...options, limit: clamp(options.limit ?? 100) })),
+    wakeOutbox: (callId, route, now) => wrapDatabaseError(outbox.wakeOutbox(db, callId, route, now)),
+    nextOutboxDue: () => wrapDatabaseError(outbox.nextOutboxDue(db, node)),
+    retryOutbox: (deliveryId, now) => wrapDatabaseError(outbox.retryOutbox(db, deliveryId, now)),
+    dropOutbox: (deliveryId, now) => wrapDatabaseError(outbox.dropOutbox(db, deliveryId, now)),
+    openOutboxLink: (deliveryId, max) => wrapDatabaseError(outbox.openOutboxLink(db, deliveryId, max)),
+    pruneMedia: (olderThan) => wrapDatabaseError(outbox.pruneMedia(db, olderThan)),
     ping: async () => {
       await wrapDatabaseError(sql`select 1`.execute(db));
     },

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { VoiceError } from '../errors.ts';
 import type { ToolOutcome, TurnKey, TurnOutcome, TurnRow } from './contract.ts';
+import { dropReplies, releaseReplies, settleReplies } from './reply-queries.ts';
 import type { Tables } from './tables.ts';
 
 type Db = Kysely<Tables>;
@@ -46,6 +47,10 @@ export async function commitTurn(db: Db, callId: string, turn: number, outcome: 
       return;
     }
     await appendTools(trx, callId, turn, outcome.tools ?? []);
+    await settleReplies(trx, { callId, turn }, outcome.tools ?? []);
+    if (outcome.replies === 'drop') await dropReplies(trx, { callId, turn });
+    else if (outcome.replies === 'release' || outcome.finalAt !== undefined)
+      await releaseReplies(trx, { callId, turn });
   });
 }
 

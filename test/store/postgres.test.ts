@@ -5,6 +5,7 @@ import { openStore, type Store } from '../../src/store/index.ts';
 import { MAX_PENDING_OPERATIONS } from '../../src/store/postgres-store.ts';
 import { approvalStoreContract } from './approvals-suite.ts';
 import { storeContract } from './contract-suite.ts';
+import { mediaStoreContract } from './media-suite.ts';
 
 const server = process.env.TEST_POSTGRES_URL;
 if (!server) {
@@ -29,6 +30,7 @@ describe.skipIf(!server)('the store on PostgreSQL', () => {
 
   storeContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
   approvalStoreContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
+  mediaStoreContract(() => openStore({ engine: 'postgres', url, node: 'media' }));
 
   it('leaves the live calls of other nodes alone when one restarts', async () => {
     const open = (node: string) => openStore({ engine: 'postgres', url, node });

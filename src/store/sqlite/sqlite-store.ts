@@ -115,6 +115,75 @@ export class SqliteStore implements FullStore {
   revokeGrants(...args: Parameters<FullStore['revokeGrants']>) {
     return this.#request('revokeGrants', args);
   }
+  recordCallMedia(...args: Parameters<FullStore['recordCallMedia']>) {
+    return this.#request('recordCallMedia', args);
+  }
+  getCallMedia(...args: Parameters<FullStore['getCallMedia']>) {
+    return this.#request('getCallMedia', args);
+  }
+  turnOfToolCall(...args: Parameters<FullStore['turnOfToolCall']>) {
+    return this.#request('turnOfToolCall', args);
+  }
+  putAttachment(...args: Parameters<FullStore['putAttachment']>) {
+    return this.#request('putAttachment', args);
+  }
+  bindAttachment(...args: Parameters<FullStore['bindAttachment']>) {
+    return this.#request('bindAttachment', args);
+  }
+  findAttachment(...args: Parameters<FullStore['findAttachment']>) {
+    return this.#request('findAttachment', args);
+  }
+  sweepAttachments(...args: Parameters<FullStore['sweepAttachments']>) {
+    return this.#request('sweepAttachments', args);
+  }
+  usedDigests(...args: Parameters<FullStore['usedDigests']>) {
+    return this.#request('usedDigests', args);
+  }
+  addIntent(...args: Parameters<FullStore['addIntent']>) {
+    return this.#request('addIntent', args);
+  }
+  recordExecuted(...args: Parameters<FullStore['recordExecuted']>) {
+    return this.#request('recordExecuted', args);
+  }
+  recoverReplies(...args: Parameters<FullStore['recoverReplies']>) {
+    return this.#request('recoverReplies', args);
+  }
+  addMediaAudit(...args: Parameters<FullStore['addMediaAudit']>) {
+    return this.#request('addMediaAudit', args);
+  }
+  listMediaAudit(...args: Parameters<FullStore['listMediaAudit']>) {
+    return this.#request('listMediaAudit', args);
+  }
+  claimOutbox(...args: Parameters<FullStore['claimOutbox']>) {
+    return this.#request('claimOutbox', args);
+  }
+  changeOutbox(...args: Parameters<FullStore['changeOutbox']>) {
+    return this.#request('changeOutbox', args);
+  }
+  getOutbox(...args: Parameters<FullStore['getOutbox']>) {
+    return this.#request('getOutbox', args);
+  }
+  listOutbox(...args: Parameters<FullStore['listOutbox']>) {
+    return this.#request('listOutbox', args);
+  }
+  wakeOutbox(...args: Parameters<FullStore['wakeOutbox']>) {
+    return this.#request('wakeOutbox', args);
+  }
+  nextOutboxDue(...args: Parameters<FullStore['nextOutboxDue']>) {
+    return this.#request('nextOutboxDue', args);
+  }
+  retryOutbox(...args: Parameters<FullStore['retryOutbox']>) {
+    return this.#request('retryOutbox', args);
+  }
+  dropOutbox(...args: Parameters<FullStore['dropOutbox']>) {
+    return this.#request('dropOutbox', args);
+  }
+  openOutboxLink(...args: Parameters<FullStore['openOutboxLink']>) {
+    return this.#request('openOutboxLink', args);
+  }
+  pruneMedia(...args: Parameters<FullStore['pruneMedia']>) {
+    return this.#request('pruneMedia', args);
+  }
   ping() {
     return this.#request('ping', []);
   }
