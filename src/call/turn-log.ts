@@ -40,6 +40,7 @@ export class TurnLog {
   readonly #turnOfItem = new Map<string, number>();
   readonly #turnOfResponse = new Map<string, number>();
   #current = -1;
+  #closed = false;
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
 
@@ -106,6 +107,7 @@ export class TurnLog {
     const open = this.#open.get(turn);
     if (open) open.pendingTools--;
     this.#write(() => this.#options.store.commitTurn(this.#options.callId, turn, { tools: [outcome] }));
+    if (this.#closed && open?.pendingTools === 0) this.#finalise(turn);
   }
 
   /** Finalises turns that can't change any more. */
@@ -117,9 +119,14 @@ export class TurnLog {
     }
   }
 
-  /** The call is over: every turn is final. Resolves when all is written. */
+  /**
+   * The call is over: every turn is final, but those whose tools may outlive the call, which wait for them. Resolves
+   * when all that is known is written.
+   */
   async close(): Promise<void> {
-    for (const turn of [...this.#open.keys()]) this.#finalise(turn);
+    this.#closed = true;
+    for (const { turn, pendingTools } of [...this.#open.values()])
+      if (pendingTools === 0) this.#finalise(turn);
     await this.flushed();
   }
 
