@@ -1,0 +1,208 @@
+/**
+ * Everything about approvals, put together: one object for the host's loop (`gate`), the calls (`inline`), the server and
+ * the command line (`approvals`).
+ *
+ * @module
+ */
+
+import type { Clock, ClockTimer } from '../clock.ts';
+import { type ApprovalsConfig, isGateOn, type ToolGateConfig } from '../config-approvals.ts';
+import { isVoiceError } from '../errors.ts';
+import type { ToolGate, ToolGateway } from '../gateway/index.ts';
+import type { Logger } from '../observe/index.ts';
+import { createRecogniser, RECOGNISER_LOCALES, type Recogniser } from '../speech/index.ts';
+import type { ApprovalStore } from '../store/index.ts';
+import { Approvals } from './approvals.ts';
+import { type BusSender, runBusCommand } from './bus-commands.ts';
+import { CardSender, type SendCard } from './cards/card-sender.ts';
+import { type Destinations, OutcomeDelivery } from './delivery.ts';
+import { ApprovalGate } from './gate.ts';
+import { InlineApprovals } from './inline/inline-approvals.ts';
+import { loadWording } from './inline/wording.ts';
+import { PendingMirror } from './mirror.ts';
+import { approvalsAreOff } from './policy.ts';
+import { PolicyKeeper } from './policy-keeper.ts';
+import { ReplayWorker } from './replay-worker.ts';
+
+/** How often what is too late is looked for. */
+export const SWEEP_EVERY_MS = 5000;
+
+export interface ApprovalSystemOptions {
+  readonly config: ApprovalsConfig;
+  readonly store: ApprovalStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Folder for the mirror; `null` keeps none. */
+  readonly dataDirectory: string | null;
+  readonly locale: string;
+  readonly toolTimeoutMs: number;
+  /** Names this process among those that share the store; stays the same over its restarts. */
+  readonly executor: string;
+  /** Reads the gate's section anew after an edit of the file; `null` when nothing changed. */
+  readonly reload?: () => Promise<ToolGateConfig | null>;
+  /** Base of our own address, for links and buttons in cards. */
+  readonly publicBase?: () => string | null;
+  /** Sends a card to a chat service; for tests. @defaultValue fetch */
+  readonly sendCard?: SendCard;
+  /** @defaultValue our own, where the locale has one */
+  readonly recogniser?: Recogniser | null;
+  /** Draws digits; for tests. */
+  readonly random?: (below: number) => number;
+}
+
+/** What the host lends once it is there. */
+export interface HostParts {
+  readonly gateway: Pick<ToolGateway, 'executeTool'>;
+  /** Sends a message to a chat of another channel; `false` when it can't be. */
+  readonly message: Destinations['message'];
+}
+
+export class ApprovalSystem {
+  readonly approvals: Approvals;
+  readonly inline: InlineApprovals;
+  readonly gate: ToolGate;
+  readonly policy: PolicyKeeper;
+  readonly #options: ApprovalSystemOptions;
+  readonly #recogniser: Recogniser | null;
+  readonly #ownsRecogniser: boolean;
+  readonly #mirror: PendingMirror | null;
+  readonly #cards: CardSender;
+  #worker: ReplayWorker | null = null;
+  #delivery: OutcomeDelivery | null = null;
+  #host: HostParts | null = null;
+  #sweeper: ClockTimer | null = null;
+  #closing: Promise<void> | null = null;
+  #closed = false;
+
+  /** @throws VoiceError `CONFIG_INVALID` for a locale without prompts */
+  constructor(options: ApprovalSystemOptions) {
+    this.#options = options;
+    const { config, store, clock, logger, locale, dataDirectory } = options;
+    this.policy = new PolicyKeeper({
+      initial: config.toolGate,
+      clock,
+      logger,
+      ...(options.reload ? { reload: options.reload } : {}),
+    });
+    const policy = () => this.policy.current;
+    this.approvals = new Approvals({ store, clock, logger, policy });
+    const canHear = RECOGNISER_LOCALES.some((each) => each === locale);
+    this.#ownsRecogniser = options.recogniser === undefined;
+    this.#recogniser =
+      options.recogniser === undefined ? (canHear ? createRecogniser({ locale }) : null) : options.recogniser;
+    this.inline = new InlineApprovals({
+      approvals: this.approvals,
+      policy,
+      clock,
+      logger,
+      wording: loadWording(locale),
+      locale,
+      recogniser: this.#recogniser,
+      onAttached: (sessionKey) => void this.#delivery?.catchUp(sessionKey),
+      ...(options.random ? { random: options.random } : {}),
+    });
+    this.gate = new ApprovalGate({
+      approvals: this.approvals,
+      live: this.inline,
+      policy,
+      off: approvalsAreOff(config),
+      clock,
+      logger,
+    });
+    this.#mirror = dataDirectory === null ? null : new PendingMirror(dataDirectory, logger);
+    this.#cards = new CardSender({
+      clock,
+      logger,
+      policy,
+      publicBase: options.publicBase ?? (() => null),
+      ...(options.sendCard ? { send: options.sendCard } : {}),
+      message: (to, text) => this.#host?.message(to, text) ?? false,
+    });
+    this.approvals.on('changed', (record) => {
+      this.#mirror?.follow(record);
+      this.#cards.follow(record);
+    });
+  }
+
+  /** Repairs what a crash left, then runs what is approved and tells what is owed. */
+  async start(host: HostParts): Promise<void> {
+    const { clock, logger, executor, toolTimeoutMs } = this.#options;
+    this.#host = host;
+    this.#delivery = new OutcomeDelivery(
+      this.approvals,
+      { tell: (sessionKey, text) => this.inline.tell(sessionKey, text), message: host.message },
+      () => clock.wallNow(),
+      logger,
+    );
+    this.#worker = new ReplayWorker({
+      approvals: this.approvals,
+      gateway: host.gateway,
+      policy: () => this.policy.current,
+      clock,
+      logger,
+      executor,
+      toolTimeoutMs,
+    });
+    const lost = await this.#worker.recover();
+    if (lost > 0)
+      logger.warn({ lost }, 'approved calls were running when the process ended; their outcome is unknown');
+    await this.approvals.sweep();
+    const live = await this.approvals.store.listApprovals({
+      status: ['pending', 'approved', 'executing'],
+      limit: 1000,
+    });
+    await this.#mirror?.sync(live);
+    await this.#worker.start();
+    this.policy.start();
+    this.#armSweeper();
+  }
+
+  /** The answer to a message that is a decision; `null` when it is for the agent. */
+  command(message: BusSender): Promise<string | null> {
+    return runBusCommand(message, this.approvals, this.policy.current.config);
+  }
+
+  /** Whether a message is a decision and not for the agent. Costs nothing for any other. */
+  isCommand(content: string): boolean {
+    return /^\s*\/(approve|deny)(\s|@|$)/.test(content);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#closed = true;
+    this.#sweeper?.clear();
+    this.policy.close();
+    await this.#worker?.close();
+    this.#delivery?.close();
+    this.#cards.close();
+    await this.#mirror?.idle();
+    this.approvals.removeAllListeners();
+    if (this.#ownsRecogniser) await this.#recogniser?.close();
+  }
+
+  #armSweeper(): void {
+    if (this.#closed) return;
+    this.#sweeper = this.#options.clock.setTimeout(() => {
+      void this.#sweep().finally(() => this.#armSweeper());
+    }, SWEEP_EVERY_MS);
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.approvals.sweep();
+      await this.#worker?.poll();
+    } catch (error) {
+      const code = isVoiceError(error) ? error.code : null;
+      this.#options.logger.warn({ code }, 'approvals could not be swept');
+    }
+  }
+}
+
+/** The system, or `null` when no gate is configured: then nothing of it is made and nothing of it runs. */
+export function createApprovals(options: ApprovalSystemOptions): ApprovalSystem | null {
+  return isGateOn(options.config.toolGate) ? new ApprovalSystem(options) : null;
+}
