@@ -11,7 +11,7 @@ import { type Logger, silentLogger } from '../../observe/index.ts';
 import type { ModelCapabilities, RealtimeModelFactory } from '../contract.ts';
 import { endpointOf } from './endpoint.ts';
 import { OpenAiModel } from './openai-model.ts';
-import { DIALECT_PROFILES, type OpenAiProvider } from './profiles.ts';
+import { DIALECT_PROFILES, type DialectProfile, type OpenAiProvider } from './profiles.ts';
 import { type OpenModelSocket, openWebSocket } from './socket.ts';
 
 export interface OpenAiModelFactoryOptions {
@@ -44,6 +44,7 @@ export function createOpenAiModelFactory(options: OpenAiModelFactoryOptions): Re
     const known = profile.session.turnDetections.join(', ');
     throw new VoiceError('CONFIG_INVALID', `model.turnDetection.type: ${profile.label} knows ${known}.`);
   }
+  checkNames(profile, config);
   const capabilities: ModelCapabilities = {
     provider: profile.provider,
     inputFormats: profile.inputFormats,
@@ -60,6 +61,21 @@ export function createOpenAiModelFactory(options: OpenAiModelFactoryOptions): Re
     create: () => new OpenAiModel({ profile, config, endpoint, capabilities, clock, logger, openSocket }),
     close: async () => {},
   };
+}
+
+/** A wrong name is refused here, by an operator's screen, and not on the first call: some are answered with noise. */
+function checkNames(
+  { label, voices, modelName }: DialectProfile,
+  { model, voice }: RealtimeConfig['model'],
+): void {
+  if (modelName !== null && !modelName.test(model)) {
+    throw new VoiceError('CONFIG_INVALID', `model.model: "${model}" is no realtime model of ${label}.`);
+  }
+  if (voices === null || voices.includes(voice) || voice.startsWith('voice_')) return;
+  throw new VoiceError(
+    'CONFIG_INVALID',
+    `model.voice: ${label} has ${voices.join(', ')}, and voices of your own, whose id starts with voice_.`,
+  );
 }
 
 function providerOf(provider: RealtimeConfig['model']['provider']): OpenAiProvider {

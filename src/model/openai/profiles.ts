@@ -40,6 +40,10 @@ export interface DialectProfile {
   readonly correlation: 'metadata' | 'order';
   readonly canTruncate: boolean;
   readonly canCancel: boolean;
+  /** Names of its own voices, where they are known and nothing else works; a custom voice's id starts with `voice_`. */
+  readonly voices: readonly string[] | null;
+  /** What the name of every model that can be spoken with looks like, where that is known. */
+  readonly modelName: RegExp | null;
   /** Longest session in ms; `null` when there is no known limit. */
   readonly maxSessionMs: number | null;
 }
@@ -68,6 +72,8 @@ const openai: DialectProfile = {
   correlation: 'metadata',
   canTruncate: true,
   canCancel: true,
+  voices: ['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'marin', 'sage', 'shimmer', 'verse'],
+  modelName: /realtime|^gpt-audio/,
   maxSessionMs: HOUR_MS,
 };
 
@@ -81,6 +87,7 @@ export const DIALECT_PROFILES: Readonly<Record<OpenAiProvider, DialectProfile>> 
     defaultUrl: null,
     path: '/openai/v1/realtime',
     auth: { header: 'api-key', prefix: '' },
+    modelName: null,
   },
   /** https://docs.x.ai ; GA event names with a flatter session, cumulative transcripts of the caller. */
   xai: {
@@ -98,6 +105,8 @@ export const DIALECT_PROFILES: Readonly<Record<OpenAiProvider, DialectProfile>> 
       transcription: 'fixed',
     },
     correlation: 'order',
+    voices: null,
+    modelName: null,
   },
   /** Anything self-hosted that speaks GA; what it leaves out is tolerated. */
   'openai-compatible': {
@@ -107,6 +116,8 @@ export const DIALECT_PROFILES: Readonly<Record<OpenAiProvider, DialectProfile>> 
     defaultUrl: null,
     keyRequired: false,
     correlation: 'order',
+    voices: null,
+    modelName: null,
     maxSessionMs: null,
   },
 };
