@@ -91,6 +91,28 @@ export class Pacer {
     return frames;
   }
 
+  /** Puts frames that were let go, and never played, in front again. Playout starts anew. */
+  putBack(frames: readonly PacedFrame[]): void {
+    for (const { itemId, frame, last } of [...frames].reverse()) {
+      let entry = this.#entries[0];
+      if (entry?.itemId !== itemId) {
+        entry = { itemId, chunks: [], bytes: 0, ended: last };
+        this.#entries.unshift(entry);
+      }
+      entry.chunks.unshift(frame);
+      entry.bytes += frame.byteLength;
+      this.#queuedBytes += frame.byteLength;
+    }
+    this.#playedOutAt = 0;
+  }
+
+  /** Drops everything that waits and returns it, in order; forgets what was let go. */
+  drain(): { itemId: string; chunks: readonly Uint8Array[] }[] {
+    const entries = this.#entries;
+    this.clear();
+    return entries.map(({ itemId, chunks }) => ({ itemId, chunks }));
+  }
+
   /** Drops everything that waits, and forgets what was let go: the leg was cleared. */
   clear(): void {
     this.#entries = [];

@@ -4,61 +4,41 @@
  * @module
  */
 
-import { type ToolGateway, toolResultText } from '../gateway/index.ts';
-import type { Hangup } from './hangup.ts';
-import type { CallNotes } from './notes.ts';
-import { type ToolCall, type ToolEffect, ToolLedger, type ToolPolicy } from './tools.ts';
-import type { TurnLog } from './turn-log.ts';
-import { END_CALL, END_CALL_OUTPUT } from './voice-tools.ts';
+import type { ClockTimer } from '../clock.ts';
+import { toolResultText } from '../gateway/index.ts';
+import { type Filler, Fillers, spokenProgress, type WaitingTool } from './fillers.ts';
+import { type ToolCall, type ToolEffect, ToolLedger } from './tools.ts';
+import { VoiceToolRunner } from './voice-tool-runner.ts';
+import { keptArgs } from './voice-tools.ts';
+import type { Wiring } from './wiring.ts';
 
-/** Between two fillers of one tool, in ms. */
-export const FILLER_EVERY_MS = 10_000;
-
-export interface CallToolsOptions {
-  readonly gateway: ToolGateway | null;
-  readonly sessionKey: string;
-  readonly channel: string;
-  readonly chatId: string;
-  readonly policy: (name: string) => ToolPolicy;
-  /** Characters of an output that the model gets. */
-  readonly outputChars: number;
-  readonly fillerAfterMs: number;
-  readonly notes: CallNotes;
-  readonly log: TurnLog;
-  readonly hangup: Hangup;
-  readonly now: () => number;
-  /** What the ledger asks of the rest of the call. */
-  readonly effects: {
-    sendOutput(callId: string, output: string): void;
-    /** A result that no open call of the session waits for. */
-    addResult(name: string, output: string): void;
-    continueAfterTools(interrupted: boolean): void;
-    show(callId: string, name: string, phase: 'started' | 'ended', isError: boolean): void;
-  };
-  /** Whether a response has been heard from: then a goodbye was said. */
-  readonly spokeIn: (responseId: string) => boolean;
-}
+const NO_OUTPUT = '(tool completed with no output)';
 
 interface Entry {
   readonly call: ToolCall;
   readonly turn: number;
   startedAt: number;
   running: boolean;
+  progress: WaitingTool['progress'];
 }
 
 export class CallTools {
-  readonly #options: CallToolsOptions;
+  readonly #wiring: Wiring;
   readonly #ledger: ToolLedger;
+  readonly #fillers: Fillers;
+  readonly #own: VoiceToolRunner;
   readonly #entries = new Map<string, Entry>();
   readonly #aborts = new Map<string, AbortController>();
-  #goodbyeWanted = false;
-  #lastFillerAt = 0;
-  #fillerCount = 0;
   #closed = false;
+  /** After the call: the next deadline of what was left running. */
+  #deadline: ClockTimer | null = null;
 
-  constructor(options: CallToolsOptions) {
-    this.#options = options;
-    this.#ledger = new ToolLedger(options.policy);
+  constructor(wiring: Wiring) {
+    const { parts } = wiring.options;
+    this.#wiring = wiring;
+    this.#ledger = new ToolLedger(parts.toolPolicy);
+    this.#fillers = new Fillers(parts.config.limits.fillerAfterMs);
+    this.#own = new VoiceToolRunner(wiring, (callId) => this.#stop(callId));
   }
 
   get runningCount(): number {
@@ -66,16 +46,16 @@ export class CallTools {
   }
 
   called(call: ToolCall): void {
-    const now = this.#options.now();
+    const now = this.#wiring.now();
     if (!this.#entries.has(call.callId)) {
-      const turn = this.#options.log.turnOfResponse(call.responseId);
-      this.#entries.set(call.callId, { call, turn, startedAt: now, running: false });
+      const turn = this.#wiring.log.turnOfResponse(call.responseId);
+      this.#entries.set(call.callId, { call, turn, startedAt: now, running: false, progress: null });
     }
     this.#apply(this.#ledger.called(call, now));
   }
 
   cancelledByModel(callId: string): void {
-    this.#apply(this.#ledger.cancelledByModel(callId, this.#options.now()));
+    this.#apply(this.#ledger.cancelledByModel(callId, this.#wiring.now()));
     this.#forget(callId, 'Cancelled by the model.', true);
   }
 
@@ -88,19 +68,21 @@ export class CallTools {
   }
 
   interrupted(): void {
-    this.#apply(this.#ledger.interrupted(this.#options.now()));
+    this.#apply(this.#ledger.interrupted(this.#wiring.now()));
   }
 
   newSession(): void {
     this.#ledger.newSession();
   }
 
+  /** The call is over: what may finish runs on, within its deadline, and nothing of it is held but that. */
   hungUp(): void {
     this.#closed = true;
     this.#apply(this.#ledger.hungUp());
     for (const [callId, entry] of this.#entries) {
       if (!this.#ledger.isRunning(callId)) this.#forget(callId, 'Stopped: the call ended.', true, entry);
     }
+    this.#watchDeadline();
   }
 
   tick(now: number): void {
@@ -108,25 +90,23 @@ export class CallTools {
   }
 
   /**
-   * Whether the caller should hear that something is still going on: which filler, counted from 0, or `null`.
+   * Whether the caller should hear that something is still going on.
    *
    * @param idle - nobody speaks and nothing is about to be said
    */
-  filler(now: number, idle: boolean): number | null {
-    const waiting = this.#ledger.running().filter((each) => !each.detached);
-    if (waiting.length === 0) {
-      this.#fillerCount = 0;
-      return null;
-    }
-    if (!idle) return null;
-    const since = Math.min(...waiting.map((each) => each.startedAt));
-    const wait = this.#fillerCount === 0 ? this.#options.fillerAfterMs : FILLER_EVERY_MS;
-    if (now - Math.max(since, this.#lastFillerAt) < wait) return null;
-    this.#lastFillerAt = now;
-    return this.#fillerCount++;
+  filler(now: number, idle: boolean): Filler | null {
+    const waiting = this.#ledger
+      .running()
+      .filter((each) => !each.detached)
+      .map(({ call, startedAt }) => ({
+        startedAt,
+        progress: this.#entries.get(call.callId)?.progress ?? null,
+      }));
+    return this.#fillers.tick(now, idle, waiting);
   }
 
   #apply(effects: ToolEffect[]): void {
+    const { link, requests, interruptions, floor } = this.#wiring;
     for (const effect of effects) {
       switch (effect.type) {
         case 'run':
@@ -136,11 +116,15 @@ export class CallTools {
           this.#aborts.get(effect.callId)?.abort();
           break;
         case 'output':
-          if (!this.#closed) this.#options.effects.sendOutput(effect.callId, this.#cut(effect.output));
+          if (!this.#closed) link.model?.sendToolOutput(effect.callId, this.#cut(effect.output));
           this.#forget(effect.callId, effect.output, effect.isError);
           break;
         case 'late':
-          if (!this.#closed) this.#options.effects.addResult(effect.call.name, this.#cut(effect.output));
+          if (this.#closed) this.#outlived(effect.call, effect.output, effect.isError);
+          else {
+            const result = this.#cut(effect.output);
+            requests.tell('system', `Result of the earlier call of ${effect.call.name}: ${result}`);
+          }
           this.#forget(effect.call.callId, effect.output, effect.isError);
           break;
         case 'stopped':
@@ -148,9 +132,10 @@ export class CallTools {
           break;
         case 'continue': {
           // After a goodbye nothing more is said.
-          if (this.#options.hangup.phase === 'closing' && !this.#goodbyeWanted) break;
-          this.#goodbyeWanted = false;
-          if (!this.#closed) this.#options.effects.continueAfterTools(effect.interrupted);
+          if (this.#closed || this.#own.isGoodbyeSaid()) break;
+          // While the caller speaks, or after they cut the batch short, their own turn brings the response.
+          const waits = effect.interrupted || floor.callerSpeaks || interruptions.isOpen;
+          requests.ask({ kind: waits ? 'refresh' : 'continuation' });
           break;
         }
         default:
@@ -160,43 +145,90 @@ export class CallTools {
   }
 
   #run(call: ToolCall): void {
-    const { notes, log, hangup, effects, gateway, sessionKey, channel, chatId } = this.#options;
-    const now = this.#options.now();
-    const entry = this.#entries.get(call.callId);
+    const { notes, log, line, now } = this.#wiring;
+    const { callId, name } = call;
+    const at = now();
+    const entry = this.#entries.get(callId);
     if (entry) {
-      entry.startedAt = now;
+      entry.startedAt = at;
       entry.running = true;
       log.toolStarted(entry.turn);
     }
-    notes.toolStarted(call.name, call.args, now);
-    effects.show(call.callId, call.name, 'started', false);
-    if (call.name === END_CALL) {
-      const spoken = this.#options.spokeIn(call.responseId);
-      this.#goodbyeWanted = !spoken;
-      hangup.plan('agent_hangup', { final: false, spoken }, now);
-      this.#finished(call, spoken ? END_CALL_OUTPUT.ending : END_CALL_OUTPUT.sayGoodbye, false);
-      return;
-    }
-    if (gateway === null) {
-      this.#finished(call, 'Error: no tools are available on this call.', true);
-      return;
-    }
+    notes.toolStarted(name, keptArgs(name, call.args), at);
+    line.show({ type: 'tool', callId, name, phase: 'started', isError: false });
     const abort = new AbortController();
-    this.#aborts.set(call.callId, abort);
+    this.#aborts.set(callId, abort);
+    const onProgress = (text: string) => this.#progress(callId, text);
+    const own = this.#own.run(call, { signal: abort.signal, onProgress });
+    if (own === 'unknown') this.#runInHost(call, abort.signal, onProgress);
+    else if (own instanceof Promise)
+      own.then(
+        ({ output, isError }) => this.#finished(call, output, isError),
+        () => this.#finished(call, `Error executing ${name}: it failed on this call.`, true),
+      );
+    else this.#finished(call, own.output, own.isError);
+  }
+
+  #runInHost(call: ToolCall, signal: AbortSignal, onProgress: (text: string) => void): void {
+    const { parts, sessionKey, chatId } = this.#wiring.options;
+    const { gateway, channel } = parts;
+    if (gateway === null || parts.config.tools.mode === 'delegate') {
+      this.#finished(call, `Error: there is no tool ${call.name} on this call.`, true);
+      return;
+    }
     // A gateway must not throw; one that does anyway still gives the model its output.
     const failed = () => this.#finished(call, `Error executing ${call.name}: the tool host failed.`, true);
     try {
       gateway
-        .executeTool(sessionKey, call.name, call.args, { channel, chatId, signal: abort.signal })
+        .executeTool(sessionKey, call.name, call.args, { channel, chatId, signal, onProgress })
         .then((result) => this.#finished(call, toolResultText(result), result.isError), failed);
     } catch {
       failed();
     }
   }
 
+  #progress(callId: string, text: string): void {
+    const entry = this.#entries.get(callId);
+    const spoken = spokenProgress(String(text));
+    if (entry?.running && spoken !== '') entry.progress = { text: spoken, at: this.#wiring.now() };
+  }
+
   #finished(call: ToolCall, output: string, isError: boolean): void {
     this.#aborts.delete(call.callId);
-    this.#apply(this.#ledger.finished(call.callId, output, isError, this.#options.now()));
+    this.#apply(this.#ledger.finished(call.callId, output, isError, this.#wiring.now()));
+  }
+
+  /** The caller asks, through the model, that all else stops. Returns the names of what was stopped and of what runs on. */
+  #stop(asking: string): { stopped: string[]; left: string[] } {
+    const others = this.#ledger.running().filter(({ call, detached }) => call.callId !== asking && !detached);
+    this.#apply(this.#ledger.interrupted(this.#wiring.now(), asking));
+    const runs = ({ call }: { call: ToolCall }) => this.#ledger.isRunning(call.callId);
+    const names = (each: { call: ToolCall }) => each.call.name;
+    return {
+      stopped: others.filter((each) => !runs(each)).map(names),
+      left: others.filter(runs).map(names),
+    };
+  }
+
+  /** A tool that outlived its call came back. */
+  #outlived(call: ToolCall, output: string, isError: boolean): void {
+    const { parts, sessionKey, chatId } = this.#wiring.options;
+    this.#watchDeadline();
+    if (parts.toolPolicy(call.name).onHangup !== 'deliver') return;
+    parts.deliverLate?.({ sessionKey, chatId, name: call.name, output: output || NO_OUTPUT, isError });
+  }
+
+  #watchDeadline(): void {
+    this.#deadline?.clear();
+    this.#deadline = null;
+    const next = this.#ledger.nextDeadline();
+    if (next === null) return;
+    const { clock } = this.#wiring.options.parts;
+    this.#deadline = clock.setTimeout(() => {
+      this.#deadline = null;
+      this.#apply(this.#ledger.tick(clock.now()));
+      this.#watchDeadline();
+    }, next - clock.now());
   }
 
   /** The call has its outcome. */
@@ -204,19 +236,22 @@ export class CallTools {
     const entry = known ?? this.#entries.get(callId);
     if (!entry) return;
     this.#entries.delete(callId);
-    const { call, turn, startedAt, running } = entry;
-    const { notes, log, effects } = this.#options;
+    const { notes, log, line, now } = this.#wiring;
+    const { turn, startedAt, running } = entry;
+    const { name } = entry.call;
+    const args = keptArgs(name, entry.call.args);
     if (!running) log.toolStarted(turn);
-    log.toolEnded(turn, { callId, name: call.name, args: call.args, output, isError });
-    const now = this.#options.now();
-    if (!running) notes.toolStarted(call.name, call.args, now);
-    notes.toolEnded({ name: call.name, args: call.args, output, isError, startedAt, turn }, now);
-    effects.show(callId, call.name, 'ended', isError);
+    log.toolEnded(turn, { callId, name, args, output, isError });
+    const at = now();
+    if (!running) notes.toolStarted(name, args, at);
+    notes.toolEnded({ name, args, output, isError, startedAt, turn }, at);
+    line.show({ type: 'tool', callId, name, phase: 'ended', isError });
   }
 
+  /** What the model gets of an output; the session keeps the whole. */
   #cut(output: string): string {
-    const limit = this.#options.outputChars;
-    if (output === '') return '(tool completed with no output)';
+    const limit = this.#wiring.options.parts.config.limits.toolOutputChars;
+    if (output === '') return NO_OUTPUT;
     return output.length <= limit
       ? output
       : `${output.slice(0, limit)}\n[cut: ${output.length - limit} more characters]`;

@@ -1,5 +1,6 @@
 /**
- * Collects keys into one entry: after `#`, after a pause, or when it is full. Digits never reach a log.
+ * Keys that the caller presses: whoever asked for them gets them first, else they are collected into one entry for
+ * the model: after `#`, after a pause, or when it is full. Digits never reach a log.
  *
  * Pure: time comes in as an argument.
  *
@@ -10,10 +11,17 @@
 export const MAX_ENTRY_DIGITS = 32;
 /** A pause this long ends an entry. */
 export const ENTRY_PAUSE_MS = 2500;
+/** Menus and PIN prompts that may wait for keys at once. */
+export const MAX_DIGIT_CONSUMERS = 8;
 
 export class DigitCollector {
+  readonly #maxDigits: number;
   #digits = '';
   #lastAt = 0;
+
+  constructor(maxDigits = MAX_ENTRY_DIGITS) {
+    this.#maxDigits = maxDigits;
+  }
 
   get isEmpty(): boolean {
     return this.#digits === '';
@@ -24,7 +32,7 @@ export class DigitCollector {
     this.#lastAt = now;
     if (digit === '#') return this.#take() ?? '#';
     this.#digits += digit;
-    return this.#digits.length >= MAX_ENTRY_DIGITS ? this.#take() : null;
+    return this.#digits.length >= this.#maxDigits ? this.#take() : null;
   }
 
   tick(now: number): string | null {
@@ -35,5 +43,46 @@ export class DigitCollector {
     const entry = this.#digits;
     this.#digits = '';
     return entry === '' ? null : entry;
+  }
+}
+
+/** Takes keys before the model does. */
+export interface DigitConsumer {
+  /** Returns whether it took the key. */
+  digit(digit: string, now: number): boolean;
+  /** About ten times a second. */
+  tick?(now: number): void;
+  /** The call is over. */
+  closed?(): void;
+}
+
+/** Those who asked for keys, the first one first. */
+export class DigitConsumers {
+  readonly #consumers = new Set<DigitConsumer>();
+
+  get count(): number {
+    return this.#consumers.size;
+  }
+
+  /** Returns how to take it off again; `null` when too many wait already. */
+  add(consumer: DigitConsumer): (() => void) | null {
+    if (this.#consumers.size >= MAX_DIGIT_CONSUMERS) return null;
+    this.#consumers.add(consumer);
+    return () => void this.#consumers.delete(consumer);
+  }
+
+  take(digit: string, now: number): boolean {
+    for (const consumer of this.#consumers) if (consumer.digit(digit, now)) return true;
+    return false;
+  }
+
+  tick(now: number): void {
+    for (const consumer of [...this.#consumers]) consumer.tick?.(now);
+  }
+
+  close(): void {
+    const consumers = [...this.#consumers];
+    this.#consumers.clear();
+    for (const consumer of consumers) consumer.closed?.();
   }
 }

@@ -11,6 +11,7 @@ import { LatencyMeter } from './latency.ts';
 import type { CallOptions } from './options.ts';
 import type { ItemHearing } from './playback.ts';
 import type { CallProgress } from './progress.ts';
+import { UsageMeter } from './usage.ts';
 
 export interface ToolNote {
   readonly name: string;
@@ -30,7 +31,7 @@ export class CallNotes {
   readonly #record = new CallRecorder();
   readonly #latency = new LatencyMeter();
   readonly #itemStartedAt = new Map<string, number>();
-  readonly #usage = { responses: 0, inputTokens: 0, outputTokens: 0, callerSpeechMs: 0, agentSpeechMs: 0 };
+  readonly #usage: UsageMeter;
   readonly #startedAt: number;
   readonly #startedWall: number;
   #speechStartAt = 0;
@@ -38,6 +39,7 @@ export class CallNotes {
   constructor(options: CallOptions, emit: (progress: CallProgress) => void) {
     this.#options = options;
     this.#emit = emit;
+    this.#usage = new UsageMeter(options.parts.config.model.prices);
     this.#startedAt = options.parts.clock.now();
     this.#startedWall = options.parts.clock.wallNow();
   }
@@ -74,7 +76,7 @@ export class CallNotes {
 
   callerStops(endAt: number, turn: number): void {
     this.#latency.speechEnded(endAt);
-    this.#usage.callerSpeechMs += Math.max(0, endAt - this.#speechStartAt);
+    this.#usage.callerSpoke(Math.max(0, endAt - this.#speechStartAt));
     this.#record.event({
       type: 'caller_speech',
       atMs: this.at(this.#speechStartAt),
@@ -94,10 +96,22 @@ export class CallNotes {
     this.#record.event({ type: 'key', atMs: this.at(now) });
   }
 
-  response(usage: ModelUsage | undefined): void {
-    this.#usage.responses++;
-    this.#usage.inputTokens += usage?.inputTokens ?? 0;
-    this.#usage.outputTokens += usage?.outputTokens ?? 0;
+  response(turn: number, usage: ModelUsage | undefined): void {
+    this.#usage.response(turn, usage);
+  }
+
+  /** It was a noise: the agent goes on with what was not heard. */
+  resumed(restMs: number, now: number): void {
+    this.#record.event({ type: 'resumption', atMs: this.at(now), restMs });
+    this.#emit({ type: 'resumed', restMs });
+  }
+
+  lineIsLost(now: number): void {
+    this.#line('lost', now);
+  }
+
+  lineIsBack(now: number): void {
+    this.#line('back', now);
   }
 
   /** The first frame of an item of the agent's plays at `playsAt`. */
@@ -121,14 +135,14 @@ export class CallNotes {
     const startedAt = this.#itemStartedAt.get(hearing.itemId);
     this.#itemStartedAt.delete(hearing.itemId);
     if (startedAt === undefined || hearing.heardMs === 0) return;
-    this.#usage.agentSpeechMs += hearing.heardMs;
+    this.#usage.agentSpoke(hearing.heardMs);
     this.#record.event({
       type: 'agent_speech',
       atMs: this.at(startedAt),
       endMs: this.at(Math.min(now, startedAt + hearing.heardMs)),
       text,
       whole: hearing.whole,
-      source: hearing.source,
+      source: hearing.source === 'verbatim' ? 'verbatim' : 'model',
       turn,
     });
     this.#emit({ type: 'agent_said', text, whole: hearing.whole });
@@ -172,7 +186,12 @@ export class CallNotes {
       durationMs: this.at(now),
       endReason,
       clock: parts.clock.kind,
-      usage: { ...this.#usage },
+      usage: this.#usage.build(),
     });
+  }
+
+  #line(state: 'lost' | 'back', now: number): void {
+    this.#record.event({ type: 'line', atMs: this.at(now), state });
+    this.#emit({ type: 'line', state });
   }
 }

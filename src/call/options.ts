@@ -7,11 +7,11 @@
 
 import type { Clock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
-import type { ToolGateway } from '../gateway/index.ts';
+import type { AgentDelegate, ToolGateway } from '../gateway/index.ts';
 import type { LegCapabilities } from '../leg/index.ts';
 import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
 import type { Logger } from '../observe/index.ts';
-import type { Synthesiser } from '../speech/index.ts';
+import type { Synthesiser, VoiceActivityDetector } from '../speech/index.ts';
 import type { Store } from '../store/index.ts';
 import type { CallerIdentity } from './caller.ts';
 import type { CallPrompts } from './prompts.ts';
@@ -29,6 +29,16 @@ export interface CallerInfo {
   readonly leg: LegCapabilities;
 }
 
+/** What a tool gave that had outlived its call. */
+export interface LateResult {
+  readonly sessionKey: string;
+  readonly chatId: string;
+  readonly name: string;
+  /** Whole, not cut. */
+  readonly output: string;
+  readonly isError: boolean;
+}
+
 /** Parts shared by every call. */
 export interface CallParts {
   readonly config: RealtimeConfig;
@@ -42,6 +52,12 @@ export interface CallParts {
   readonly channel: string;
   /** `null`: no host is wired, and the agent has no tools on this call. */
   readonly gateway: ToolGateway | null;
+  /** The host's text agent, for `ask_agent`; without it the voice model has the tools themselves. */
+  readonly delegate?: AgentDelegate | null;
+  /** Takes the result of a tool whose policy is `deliver` to the caller's session, after their call. */
+  readonly deliverLate?: (late: LateResult) => void;
+  /** Hears voices, where `interruption.localDetector` wants it; our own when left out. */
+  readonly createDetector?: () => VoiceActivityDetector;
   /** Who the agent is. */
   readonly persona: string;
   readonly toolPolicy: (name: string) => ToolPolicy;

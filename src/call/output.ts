@@ -16,14 +16,27 @@ import {
 } from '../audio/index.ts';
 import type { CallLeg, LegCapabilities } from '../leg/index.ts';
 import { type ItemHearing, type ItemSource, PlaybackLedger } from './playback.ts';
+import { SentFrames } from './sent-frames.ts';
 
 /** Audio between two marks of one item. */
 export const MARK_EVERY_MS = 200;
+/** Of an interrupted answer, so much is kept to go on with. */
+export const MAX_REST_MS = 60_000;
+/** A rest begins so long before where it was cut: the noise that cut it covered the last words. */
+export const REST_OVERLAP_MS = 240;
 
 export interface OutputItem {
   readonly itemId: string;
   readonly source: ItemSource;
   readonly responseId: string;
+}
+
+/** What was not heard of an item, in the leg's format. */
+export interface Rest {
+  readonly itemId: string;
+  readonly audio: Uint8Array;
+  /** Nothing is missing at its end. */
+  readonly complete: boolean;
 }
 
 export interface OutputListener {
@@ -40,6 +53,7 @@ export class Output {
   readonly #listener: OutputListener;
   readonly #ledger: PlaybackLedger;
   readonly #pacer: Pacer;
+  readonly #sent: SentFrames;
   readonly #bytesPerMs: number;
   readonly #started = new Set<string>();
   #leg: CallLeg | null = null;
@@ -53,6 +67,7 @@ export class Output {
     this.#listener = listener;
     this.#ledger = new PlaybackLedger({ marks: capabilities.marks === 'echo' });
     this.#bytesPerMs = bytesPerMs(capabilities.output);
+    this.#sent = new SentFrames(capabilities.frameBytes / this.#bytesPerMs);
     this.#pacer = new Pacer({
       format: capabilities.output,
       frameBytes: capabilities.frameBytes,
@@ -71,6 +86,17 @@ export class Output {
 
   attach(leg: CallLeg): void {
     this.#leg = leg;
+  }
+
+  /** The leg is gone: what it had not played waits for the next one, in front of what waits already. */
+  detach(now: number): void {
+    this.#leg = null;
+    const complete = this.#ledger.open(now).filter((item) => item.complete);
+    this.#ledger.rewind(now, (itemId, heardMs) => this.#sent.startOf(itemId, heardMs));
+    this.#pacer.putBack(this.#sent.takeBack());
+    for (const { itemId } of complete) this.#pacer.end(itemId);
+    this.#unmarkedMs = 0;
+    this.#playEnd = now;
   }
 
   /** Format of the model's audio from here on. */
@@ -92,6 +118,11 @@ export class Output {
     return this.#push(item, audio, now);
   }
 
+  /** Length of audio in the leg's format, in ms. */
+  durationOf(audio: Uint8Array): number {
+    return audio.byteLength / this.#bytesPerMs;
+  }
+
   /** No more audio comes for this item. */
   end(itemId: string): void {
     if (this.#transcodedItem === itemId) this.#finishTranscoding();
@@ -102,12 +133,13 @@ export class Output {
   tick(now: number): void {
     const leg = this.#leg;
     if (!leg) return;
-    for (const { itemId, frame, last } of this.#pacer.due(now)) {
+    for (const paced of this.#pacer.due(now)) {
+      const { itemId, frame, last } = paced;
       const frameMs = frame.byteLength / this.#bytesPerMs;
       const playsAt = Math.max(this.#playEnd, now);
       this.#playEnd = playsAt + frameMs;
       leg.send(itemId, frame);
-      this.#ledger.sent(itemId, frameMs, now);
+      this.#sent.add(paced, this.#ledger.sent(itemId, frameMs, now));
       this.#listener.frame?.(frame, playsAt);
       if (!this.#started.has(itemId)) {
         this.#started.add(itemId);
@@ -125,22 +157,43 @@ export class Output {
     for (const hearing of this.#ledger.settle(now)) this.#ended(hearing);
   }
 
-  /** Stops sending, then clears the leg. Returns how every open item ended. */
-  interrupt(now: number): ItemHearing[] {
-    this.#pacer.clear();
+  /**
+   * Stops sending, then clears the leg. Returns how every open item ended, and what was not heard of those that
+   * `keep` picks, as far as the bound allows.
+   */
+  interrupt(
+    now: number,
+    keep: (item: { itemId: string; source: ItemSource }) => boolean = () => false,
+  ): {
+    ended: ItemHearing[];
+    rests: Rest[];
+  } {
+    const kept = this.#ledger.open(now).filter(keep);
+    const waiting = this.#pacer.drain();
     // What the resampler still holds belongs to the audio that was dropped.
     this.#transcoder?.flush();
     this.#transcodedItem = null;
     const ended = this.#ledger.interrupt(now);
     if (ended.length > 0) this.#leg?.clear();
+    let room = MAX_REST_MS * this.#bytesPerMs;
+    const rests = kept.map(({ itemId, heardMs, complete }): Rest => {
+      const sent = this.#sent.from(itemId, Math.max(0, heardMs - REST_OVERLAP_MS));
+      const chunks = waiting.flatMap((entry) => (entry.itemId === itemId ? entry.chunks : []));
+      const all = Buffer.concat([...sent, ...chunks]);
+      const audio = all.subarray(0, room);
+      room -= audio.byteLength;
+      return { itemId, audio, complete: complete && audio.byteLength === all.byteLength };
+    });
+    this.#sent.clear();
     this.#unmarkedMs = 0;
     this.#playEnd = now;
     this.#started.clear();
-    return ended;
+    return { ended, rests };
   }
 
   close(): void {
     this.#pacer.clear();
+    this.#sent.clear();
     this.#transcoder?.close();
     this.#transcoder = null;
     this.#leg = null;

@@ -16,7 +16,8 @@ export const MAX_OUTSTANDING_MARKS = 64;
 /** A mark overdue by this much is proof that the leg does not return marks: from then on the clock decides. */
 export const MARK_GRACE_MS = 5000;
 
-export type ItemSource = 'model' | 'verbatim';
+/** `resumed`: words of the model's that a false alarm had cut off, said from where they were cut. */
+export type ItemSource = 'model' | 'verbatim' | 'resumed';
 
 /** How an item ended, in whole ms. */
 export interface ItemHearing {
@@ -27,6 +28,15 @@ export interface ItemHearing {
   readonly receivedMs: number;
   /** `false`: cut short, or never heard at all. */
   readonly whole: boolean;
+}
+
+/** An item of which something is still to be heard or to come. */
+export interface OpenItem {
+  readonly itemId: string;
+  readonly source: ItemSource;
+  /** No more audio comes for it. */
+  readonly complete: boolean;
+  readonly heardMs: number;
 }
 
 interface Item {
@@ -105,10 +115,10 @@ export class PlaybackLedger {
     if (item) item.complete = true;
   }
 
-  /** `durationMs` of an item left for the leg. */
-  sent(itemId: string, durationMs: number, now: number): void {
+  /** `durationMs` of an item left for the leg. Returns where in the item they begin. */
+  sent(itemId: string, durationMs: number, now: number): number {
     const item = this.#items.get(itemId);
-    if (!item) return;
+    if (!item) return 0;
     if (this.heardPosition(now) >= this.#sentTotal) {
       // The line was idle: the playhead starts again now.
       this.#anchorPosition = this.#sentTotal;
@@ -125,8 +135,10 @@ export class PlaybackLedger {
       });
     // Padding of the last frame can make an item longer on the wire than it really is: what counts as heard stays
     // bounded by what was received.
+    const startMs = item.sentMs;
     item.sentMs += durationMs;
     this.#sentTotal += durationMs;
+    return startMs;
   }
 
   /** Reserves a mark at the end of what was sent; `null` when marks are of no use or too many are out. */
@@ -191,6 +203,17 @@ export class PlaybackLedger {
     return open;
   }
 
+  /** The items that are not over, oldest first. */
+  open(now: number): OpenItem[] {
+    const open: OpenItem[] = [];
+    for (const item of this.#items.values()) {
+      if (this.#isOver(item, now)) continue;
+      const { itemId, source, complete } = item;
+      open.push({ itemId, source, complete, heardMs: this.#heard(itemId, now) });
+    }
+    return open;
+  }
+
   /** Takes out and returns the items that are complete and were heard to the end, oldest first. */
   settle(now: number): ItemHearing[] {
     const settled: ItemHearing[] = [];
@@ -214,11 +237,32 @@ export class PlaybackLedger {
     const position = this.heardPosition(now);
     this.#items.clear();
     this.#runs = [];
+    this.#restart(position, now);
+    return ended;
+  }
+
+  /**
+   * The leg is gone, and with it what it had not played: that is to be sent again. Marks that were out are
+   * forgotten.
+   *
+   * @param from - from where in the item it can be sent again; at most what was heard of it
+   */
+  rewind(now: number, from: (itemId: string, heardMs: number) => number): void {
+    const position = this.heardPosition(now);
+    for (const item of this.#items.values()) {
+      const heardMs = this.#heard(item.itemId, now);
+      if (item.sentMs > heardMs) item.sentMs = Math.min(item.sentMs, from(item.itemId, heardMs));
+    }
+    this.#runs = this.#runs.filter((run) => run.start < position);
+    for (const run of this.#runs) run.end = Math.min(run.end, position);
+    this.#restart(position, now);
+  }
+
+  #restart(position: number, now: number): void {
     this.#marks = [];
     this.#sentTotal = position;
     this.#anchorPosition = position;
     this.#anchorAt = now;
-    return ended;
   }
 
   #isOver(item: Item, now: number): boolean {
@@ -227,15 +271,20 @@ export class PlaybackLedger {
     return !this.#runs.some((run) => run.itemId === item.itemId && run.end > position);
   }
 
-  #hearing(item: Item, now: number): ItemHearing {
+  /** Ms of an item that came out of the loudspeaker, padding included. */
+  #heard(itemId: string, now: number): number {
     const position = this.heardPosition(now);
     let heard = 0;
     for (const run of this.#runs) {
-      if (run.itemId !== item.itemId || position <= run.start) continue;
+      if (run.itemId !== itemId || position <= run.start) continue;
       heard = run.itemStart + Math.min(run.end, position) - run.start;
     }
+    return heard;
+  }
+
+  #hearing(item: Item, now: number): ItemHearing {
     const receivedMs = Math.floor(item.receivedMs);
-    const heardMs = Math.min(receivedMs, Math.max(0, Math.floor(heard)));
+    const heardMs = Math.min(receivedMs, Math.max(0, Math.floor(this.#heard(item.itemId, now))));
     return {
       itemId: item.itemId,
       source: item.source,

@@ -10,6 +10,10 @@ export type CallProgress =
   | { readonly type: 'caller_said'; readonly text: string }
   | { readonly type: 'agent_said'; readonly text: string; readonly whole: boolean }
   | { readonly type: 'interrupted'; readonly heardMs: number }
+  /** It was a noise: the agent goes on where it was cut. */
+  | { readonly type: 'resumed'; readonly restMs: number }
+  /** The carrier's stream broke off, or is back. */
+  | { readonly type: 'line'; readonly state: 'lost' | 'back' }
   | { readonly type: 'tool_started'; readonly name: string; readonly args: string }
   | {
       readonly type: 'tool_ended';

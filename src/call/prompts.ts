@@ -13,6 +13,10 @@ const text = z.string().min(1).max(500);
 const promptsSchema = z.strictObject({
   /** While a tool runs; the first after `fillerAfterMs`, the next ones later. */
   filler: z.array(text).min(1),
+  /** While a tool runs that says how far it is; `{progress}` is what it says. */
+  progress: text.includes('{progress}'),
+  /** What listeners murmur without meaning to take the floor, in lower case, without punctuation. */
+  murmurs: z.array(text).max(100),
   /** A response showed no sign of life and was cancelled. */
   stalled: text,
   /** The model is gone for good; the call ends after it. */

@@ -6,10 +6,11 @@
 
 import { type AudioFormat, sameFormat } from '../audio/index.ts';
 import type { ToolDefinition } from '../gateway/index.ts';
+import type { LegCapabilities } from '../leg/index.ts';
 import type { HistoryItem, ModelSessionConfig } from '../model/index.ts';
 import { composeInstructions } from './instructions.ts';
-import type { CallOptions } from './options.ts';
-import { END_CALL_DEFINITION } from './voice-tools.ts';
+import type { CallOptions, CallParts } from './options.ts';
+import { voiceToolDefinitions } from './voice-tools.ts';
 
 /** The leg's own format where the model takes it, so that nothing is converted; else the model's best. */
 function matching(formats: readonly AudioFormat[], leg: AudioFormat): AudioFormat {
@@ -26,11 +27,22 @@ function withoutNamesakes(
   return [...others, ...own];
 }
 
+/** The host's tools, its agent, or both, and the call's own. */
+function toolsOf(parts: CallParts, leg: LegCapabilities): ToolDefinition[] {
+  const { gateway, delegate, config } = parts;
+  const { mode } = config.tools;
+  const hosts = mode === 'delegate' ? [] : (gateway?.getToolDefinitions() ?? []);
+  const hasDelegate = mode !== 'direct' && delegate != null;
+  const own = voiceToolDefinitions({ leg, config, hasTools: hosts.length > 0, hasDelegate });
+  return withoutNamesakes(own, hosts);
+}
+
 export function sessionConfig(
   { parts, info }: CallOptions,
   history: readonly HistoryItem[],
 ): ModelSessionConfig {
   const { capabilities } = parts.models;
+  const tools = toolsOf(parts, info.leg);
   return {
     instructions: composeInstructions({
       persona: parts.persona,
@@ -39,10 +51,10 @@ export function sessionConfig(
       locale: parts.config.locale,
       timezone: parts.config.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
       now: parts.clock.wallNow(),
-      hasTools: parts.gateway !== null,
+      hasTools: tools.length > 1,
       hasHistory: history.length > 0,
     }),
-    tools: withoutNamesakes([END_CALL_DEFINITION], parts.gateway?.getToolDefinitions() ?? []),
+    tools,
     inputFormat: matching(capabilities.inputFormats, info.leg.input),
     outputFormat: matching(capabilities.outputFormats, info.leg.output),
     history,

@@ -7,6 +7,8 @@
  * @module
  */
 
+import { canonicalArguments } from './tool-arguments.ts';
+
 /** Calls of one response; the rest get an error output. */
 export const MAX_CALLS_PER_RESPONSE = 32;
 /** Calls running at once on one call. */
@@ -15,10 +17,17 @@ export const MAX_RUNNING_CALLS = 16;
 export const MAX_ARGS_CHARS = 64_000;
 /** Call ids remembered, to refuse a second use of one. */
 export const MAX_SEEN_CALL_IDS = 1024;
-/** Batches in a row without a word from the caller; a model that loops gets errors from then on. */
+/** Batches in a row without a word from the caller; a model that loops gets one error to speak about, then silence. */
 export const MAX_ROUNDS_WITHOUT_CALLER = 12;
 
-/** What an interruption or a hang-up does to a running tool. */
+/**
+ * What an interruption or a hang-up does to a running tool.
+ *
+ * - `abort`: its signal fires, and nobody waits for it.
+ * - `finish`: it runs to its end, silently.
+ * - `deliver`: it runs to its end, and what it gave reaches the caller: the model is asked to speak of it, or, after
+ *   a hang-up, it goes to the caller's session.
+ */
 export type ToolEndPolicy = 'abort' | 'finish' | 'deliver';
 
 export interface ToolPolicy {
@@ -51,6 +60,8 @@ export type ToolEffect =
 
 interface Running {
   readonly call: ToolCall;
+  /** Name and arguments; two calls that ask for the same have the same. */
+  readonly wish: string;
   readonly policy: ToolPolicy;
   readonly generation: number;
   state: 'queued' | 'running' | 'detached';
@@ -62,6 +73,8 @@ interface Batch {
   total: number;
   responseDone: boolean;
   interrupted: boolean;
+  /** A call of it is to be spoken of whatever the caller has moved on to. */
+  delivers: boolean;
 }
 
 /** Outputs that are ours and not the tool's; the model reads them. */
@@ -69,7 +82,8 @@ export const TOOL_TEXT = {
   malformed:
     'Error: the arguments are not a JSON object. The tool was not run. Call it again with named arguments.',
   oversized: 'Error: the arguments are too long. The tool was not run.',
-  duplicate: 'Error: this call id was used before. The tool was not run again.',
+  underWay:
+    'This is still running: the same call was made before and has not ended. It was not made again; its result comes by itself.',
   tooMany: 'Error: too many tool calls at once. This one was not run.',
   rounds:
     'Error: too many tool calls in a row without the caller. This one was not run. Speak to the caller now.',
@@ -136,10 +150,13 @@ export class ToolLedger {
     const batch = this.#batch(call.responseId);
     batch.total++;
     batch.open++;
-    const refusal = this.#refusal(call, batch);
+    const args = call.args.length > MAX_ARGS_CHARS ? null : canonicalArguments(call.args);
+    const wish = `${call.name} ${args}`;
+    const refusal = this.#refusal(call, batch, args, wish);
     if (refusal) return this.#output(call, refusal, true);
     const running: Running = {
       call,
+      wish,
       policy: this.#policyOf(call.name),
       generation: this.#generation,
       state: 'queued',
@@ -182,12 +199,17 @@ export class ToolLedger {
     return this.#settle(responseId, batch);
   }
 
-  /** The caller interrupts: each running tool meets its policy, and every call gets its output. */
-  interrupted(now: number): ToolEffect[] {
+  /**
+   * The caller interrupts: each running tool meets its policy, and every call gets its output.
+   *
+   * @param except - the call that says so, when it is one
+   */
+  interrupted(now: number, except?: string): ToolEffect[] {
     const effects: ToolEffect[] = [];
-    for (const batch of this.#batches.values()) batch.interrupted = true;
+    const asking = except === undefined ? undefined : this.#running.get(except)?.call.responseId;
+    for (const [responseId, batch] of this.#batches) batch.interrupted ||= responseId !== asking;
     for (const running of [...this.#running.values()]) {
-      if (running.state === 'detached') continue;
+      if (running.state === 'detached' || running.call.callId === except) continue;
       if (running.state === 'queued' || running.policy.onInterrupt === 'abort') {
         if (running.state === 'running') effects.push({ type: 'abort', callId: running.call.callId });
         const { callId } = running.call;
@@ -196,7 +218,10 @@ export class ToolLedger {
         if (running.generation !== this.#generation)
           effects.push({ type: 'stopped', callId, output: TOOL_TEXT.interrupted });
         else effects.push(...this.#output(running.call, TOOL_TEXT.interrupted, true));
+        continue;
       }
+      const batch = this.#batches.get(running.call.responseId);
+      if (batch && running.policy.onInterrupt === 'deliver') batch.delivers = true;
       // `finish` and `deliver`: it runs on and its result becomes the output when it comes. The model sees the call
       // as open meanwhile, so it does not issue it again.
     }
@@ -225,6 +250,16 @@ export class ToolLedger {
     }
   }
 
+  /** When the next deadline is; `null` when nothing runs. */
+  nextDeadline(): number | null {
+    let next: number | null = null;
+    for (const { state, startedAt, policy } of this.#running.values()) {
+      if (state === 'queued') continue;
+      next = Math.min(next ?? Number.POSITIVE_INFINITY, startedAt + policy.timeoutMs);
+    }
+    return next;
+  }
+
   /** Deadlines. */
   tick(now: number): ToolEffect[] {
     const effects: ToolEffect[] = [];
@@ -240,12 +275,18 @@ export class ToolLedger {
     return effects.length > 0 ? [...effects, ...this.#startQueued(now)] : effects;
   }
 
-  #refusal(call: ToolCall, batch: Batch): string | null {
+  #refusal(call: ToolCall, batch: Batch, args: string | null, wish: string): string | null {
     if (this.#rounds >= MAX_ROUNDS_WITHOUT_CALLER) return TOOL_TEXT.rounds;
     if (batch.total > MAX_CALLS_PER_RESPONSE || this.#running.size >= MAX_RUNNING_CALLS)
       return TOOL_TEXT.tooMany;
     if (call.args.length > MAX_ARGS_CHARS) return TOOL_TEXT.oversized;
-    return isJsonObject(call.args) ? null : TOOL_TEXT.malformed;
+    if (args === null) return TOOL_TEXT.malformed;
+    // An interrupted model asks again for what it has begun; twice in one response is what it meant.
+    const again = [...this.#running.values()].some(
+      (each) =>
+        each.wish === wish && each.call.responseId !== call.responseId && each.policy.onInterrupt !== 'abort',
+    );
+    return again ? TOOL_TEXT.underWay : null;
   }
 
   #startQueued(now: number): ToolEffect[] {
@@ -279,13 +320,14 @@ export class ToolLedger {
     this.#batches.delete(responseId);
     if (batch.total === 0) return [];
     this.#rounds++;
-    return [{ type: 'continue', interrupted: batch.interrupted }];
+    return [{ type: 'continue', interrupted: batch.interrupted && !batch.delivers }];
   }
 
   #batch(responseId: string): Batch {
     let batch = this.#batches.get(responseId);
     if (!batch) {
-      batch = { open: 0, total: 0, responseDone: this.#doneResponses.has(responseId), interrupted: false };
+      const responseDone = this.#doneResponses.has(responseId);
+      batch = { open: 0, total: 0, responseDone, interrupted: false, delivers: false };
       this.#batches.set(responseId, batch);
     }
     return batch;
@@ -297,15 +339,4 @@ function remember(set: Set<string>, id: string): void {
   if (set.size <= MAX_SEEN_CALL_IDS) return;
   const oldest = set.values().next().value;
   if (oldest !== undefined) set.delete(oldest);
-}
-
-/** An empty text counts as no arguments. Duplicate keys and other JSON values are refused by the caller's rule. */
-function isJsonObject(text: string): boolean {
-  if (text.trim() === '') return true;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
 }

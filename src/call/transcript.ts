@@ -26,6 +26,18 @@ export function heardWords(text: string, heardMs: number, totalMs: number): stri
   return atWord <= 0 ? '' : text.slice(0, atWord).trimEnd();
 }
 
+/** The words of an item that was heard in part, or whole. */
+export interface CutText {
+  readonly heard: string;
+  readonly rest: string;
+}
+
+/** Divides an item's words at where it was cut. */
+export function cutText(text: string, { whole, heardMs, receivedMs }: ItemHearing): CutText {
+  const heard = whole ? text : heardWords(text, heardMs, receivedMs);
+  return { heard, rest: text.slice(heard.length).trimStart() };
+}
+
 /** Collects the words of items until it is known how much of each was heard. */
 export class SpokenWords {
   readonly #texts = new Map<string, string>();
@@ -43,11 +55,11 @@ export class SpokenWords {
     if (oldest !== undefined) this.#texts.delete(oldest);
   }
 
-  /** The heard words of an item that has ended; its text is forgotten. */
-  take(hearing: ItemHearing): string {
+  /** The words of an item that has ended; they are forgotten. */
+  take(hearing: ItemHearing): CutText {
     const text = this.#texts.get(hearing.itemId) ?? '';
     this.#texts.delete(hearing.itemId);
-    return hearing.whole ? text : heardWords(text, hearing.heardMs, hearing.receivedMs);
+    return cutText(text, hearing);
   }
 
   clear(): void {

@@ -76,6 +76,11 @@ export class TurnLog {
     return this.#turnOfResponse.get(responseId) ?? this.current;
   }
 
+  /** Whether this turn of the caller's was begun. */
+  knowsItem(itemId: string): boolean {
+    return this.#turnOfItem.has(itemId);
+  }
+
   turnOfItem(itemId: string): number {
     return this.#turnOfItem.get(itemId) ?? this.current;
   }

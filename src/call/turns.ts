@@ -8,11 +8,15 @@
  */
 
 export type InterruptionSource = 'model' | 'local' | 'digit' | 'tool';
+/** Who hears that the caller speaks. */
+export type Detector = Extract<InterruptionSource, 'model' | 'local'>;
 
 export interface InterruptionPolicy {
-  readonly policy: 'immediate' | 'after-speech';
+  readonly policy: 'immediate' | 'after-speech' | 'duck-then-confirm';
   /** With `after-speech`: how long the caller must speak before it counts, in ms. */
   readonly minSpeechMs: number;
+  /** With `duck-then-confirm`: speech this long counts without a word understood, in ms. */
+  readonly confirmMs: number;
 }
 
 export type FloorEffect =
@@ -24,9 +28,10 @@ export type FloorEffect =
 
 export class Floor {
   readonly #policy: InterruptionPolicy;
-  #speakingSince: number | null = null;
-  #source: InterruptionSource = 'model';
+  readonly #speaking = new Set<Detector>();
+  #source: Detector = 'model';
   #pendingSince: number | null = null;
+  #unconfirmed = false;
   #protectedUntil = 0;
   #lastSpeechEndedAt = 0;
 
@@ -35,12 +40,17 @@ export class Floor {
   }
 
   get callerSpeaks(): boolean {
-    return this.#speakingSince !== null;
+    return this.#speaking.size > 0;
   }
 
   /** When the caller last stopped speaking; 0 when they never spoke. */
   get lastSpeechEndedAt(): number {
     return this.#lastSpeechEndedAt;
+  }
+
+  /** The caller's last sound over the agent was too short to count. */
+  get isUnconfirmed(): boolean {
+    return this.#unconfirmed;
   }
 
   /** The opening can't be interrupted until it was heard or `untilMs` is reached. */
@@ -57,22 +67,27 @@ export class Floor {
   }
 
   /** @param agentHasFloor - something of the agent's is being heard, or is on its way */
-  speechStarted(source: InterruptionSource, agentHasFloor: boolean, now: number): FloorEffect[] {
-    this.#speakingSince ??= now;
-    this.#source = source;
+  speechStarted(source: Detector, agentHasFloor: boolean, now: number): FloorEffect[] {
+    if (!this.callerSpeaks) this.#source = source;
+    this.#speaking.add(source);
+    this.#unconfirmed = false;
     if (!agentHasFloor || this.isProtected(now)) return [];
-    if (this.#policy.policy === 'immediate' || source === 'digit') return [{ type: 'interrupt', source }];
+    if (this.#policy.policy === 'immediate') return [{ type: 'interrupt', source }];
     if (this.#pendingSince !== null) return [];
     this.#pendingSince = now;
-    return [{ type: 'duck' }];
+    return this.#policy.policy === 'duck-then-confirm' ? [{ type: 'duck' }] : [];
   }
 
-  speechStopped(now: number): FloorEffect[] {
-    if (this.#speakingSince !== null) this.#lastSpeechEndedAt = now;
-    this.#speakingSince = null;
+  /** A detector hears the caller no more; without one, none does. */
+  speechStopped(source: Detector | null, now: number): FloorEffect[] {
+    const spoke = this.callerSpeaks;
+    if (source === null) this.#speaking.clear();
+    else this.#speaking.delete(source);
+    if (this.callerSpeaks) return [];
+    if (spoke) this.#lastSpeechEndedAt = now;
     if (this.#pendingSince === null) return [];
-    this.#pendingSince = null;
-    return [{ type: 'unduck' }];
+    this.#unconfirmed = true;
+    return this.#settle();
   }
 
   /** A digit interrupts but takes no floor. */
@@ -82,14 +97,28 @@ export class Floor {
     return [{ type: 'interrupt', source: 'digit' }];
   }
 
-  tick(agentHasFloor: boolean, now: number): FloorEffect[] {
-    if (this.#pendingSince === null) return [];
-    if (!agentHasFloor) {
-      this.#pendingSince = null;
-      return [{ type: 'unduck' }];
-    }
-    if (now - this.#pendingSince < this.#policy.minSpeechMs) return [];
+  /** Words were understood in what the caller says over the agent, or just said: it counts after all. */
+  words(agentHasFloor: boolean): FloorEffect[] {
+    const waits = this.#pendingSince !== null || this.#unconfirmed;
+    this.#unconfirmed = false;
+    if (!waits) return [];
+    if (!agentHasFloor) return this.#settle();
     this.#pendingSince = null;
     return [{ type: 'interrupt', source: this.#source }];
+  }
+
+  tick(agentHasFloor: boolean, now: number): FloorEffect[] {
+    if (this.#pendingSince === null) return [];
+    if (!agentHasFloor) return this.#settle();
+    const { policy, minSpeechMs, confirmMs } = this.#policy;
+    if (now - this.#pendingSince < (policy === 'duck-then-confirm' ? confirmMs : minSpeechMs)) return [];
+    this.#pendingSince = null;
+    return [{ type: 'interrupt', source: this.#source }];
+  }
+
+  #settle(): FloorEffect[] {
+    const waited = this.#pendingSince !== null;
+    this.#pendingSince = null;
+    return waited && this.#policy.policy === 'duck-then-confirm' ? [{ type: 'unduck' }] : [];
   }
 }

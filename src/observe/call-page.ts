@@ -147,6 +147,12 @@ function drawEvent(drawing: Drawing, event: CallEvent, pxPerMs: number): void {
       drawing.text('interrupted', event.atMs + 60, LANE.tools - 34, 'interrupted');
       break;
     }
+    case 'resumption':
+      drawing.text('latencytext', event.atMs, LANE.tools - 34, 'goes on');
+      break;
+    case 'line':
+      drawing.text('fault', event.atMs, LANE.tools + 22, `line ${event.state}`);
+      break;
     case 'key':
       drawing.text('key', event.atMs, LANE.caller + 62, '⌨', 'middle');
       break;
@@ -217,6 +223,10 @@ function rows(record: CallRecord): string {
           `${seconds(event.heardMs)} of ${seconds(event.itemMs)} were heard`,
           'interruption',
         ];
+      case 'resumption':
+        return ['Goes on', `it was a noise; ${seconds(event.restMs)} had not been heard`, 'agent'];
+      case 'line':
+        return ['Line', event.state === 'lost' ? 'broke off' : 'is back', 'interruption'];
       case 'key':
         return ['Key', 'a key was pressed', 'caller'];
       case 'fault':

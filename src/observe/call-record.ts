@@ -43,6 +43,10 @@ export type CallEvent =
       readonly heardMs: number;
       readonly itemMs: number;
     }
+  /** What interrupted was a noise: the agent goes on with the `restMs` that were not heard. */
+  | { readonly type: 'resumption'; readonly atMs: number; readonly restMs: number }
+  /** The carrier's stream broke off, or is back. */
+  | { readonly type: 'line'; readonly atMs: number; readonly state: 'lost' | 'back' }
   | { readonly type: 'key'; readonly atMs: number }
   | { readonly type: 'fault'; readonly atMs: number; readonly code: string };
 
@@ -57,12 +61,32 @@ export interface TurnLatency {
   readonly toolMs: number;
 }
 
-export interface CallUsage {
+/** What the model reports of its work, as it counts it. */
+export interface ModelWork {
   readonly responses: number;
+  /** All tokens in; those of audio and those from the cache are among them. */
   readonly inputTokens: number;
+  readonly inputAudioTokens: number;
+  readonly cachedInputTokens: number;
   readonly outputTokens: number;
+  readonly outputAudioTokens: number;
+  /** Of a model that is paid by time. */
+  readonly seconds: number;
+  /** In the currency of the config's prices; left out where it has none. */
+  readonly cost?: number;
+}
+
+export interface TurnUsage extends ModelWork {
+  readonly turn: number;
+}
+
+export interface CallUsage extends ModelWork {
   readonly callerSpeechMs: number;
   readonly agentSpeechMs: number;
+  /** Of `cost`. */
+  readonly currency?: string;
+  /** Turns in which the model reported anything. */
+  readonly turns: readonly TurnUsage[];
 }
 
 export interface CallRecord {

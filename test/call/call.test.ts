@@ -97,8 +97,8 @@ describe('an interruption', () => {
     expect(test.ops).not.toContain('send');
   });
 
-  it('by a short noise is forgotten under the policy that waits for speech', async () => {
-    const test = startCall({ config: { interruption: { policy: 'after-speech', minSpeechMs: 300 } } });
+  it('by a short noise is forgotten under the policy that turns the agent down first', async () => {
+    const test = startCall({ config: { interruption: { policy: 'duck-then-confirm', confirmMs: 300 } } });
     const model = test.models.current;
     model.respond();
     model.speak(4000);

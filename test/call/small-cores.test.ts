@@ -93,17 +93,17 @@ describe('a caller’s silence', () => {
 
 describe('the floor', () => {
   it('protects an opening until it was heard or its cap is reached', () => {
-    const floor = new Floor({ policy: 'immediate', minSpeechMs: 0 });
+    const floor = new Floor({ policy: 'immediate', minSpeechMs: 0, confirmMs: 0 });
     floor.protect(1000);
     expect(floor.speechStarted('model', true, 500)).toEqual([]);
-    floor.speechStopped(600);
+    floor.speechStopped('model', 600);
 
     expect(floor.speechStarted('model', true, 1000)).toEqual([{ type: 'interrupt', source: 'model' }]);
   });
 
   it('waits for so much speech under the other policy', () => {
-    const floor = new Floor({ policy: 'after-speech', minSpeechMs: 300 });
-    expect(floor.speechStarted('model', true, 0)).toEqual([{ type: 'duck' }]);
+    const floor = new Floor({ policy: 'after-speech', minSpeechMs: 300, confirmMs: 800 });
+    expect(floor.speechStarted('model', true, 0)).toEqual([]);
     expect(floor.tick(true, 299)).toEqual([]);
     expect(floor.tick(true, 300)).toEqual([{ type: 'interrupt', source: 'model' }]);
     expect(floor.tick(true, 400)).toEqual([]);

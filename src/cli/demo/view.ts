@@ -102,6 +102,10 @@ export class DemoView {
         return [agent('agent'), `${progress.text}${progress.whole ? '' : alarm(' …(cut off)')}`];
       case 'interrupted':
         return [alarm('cut'), dim(`the caller talks over the agent, ${seconds(progress.heardMs)} into this`)];
+      case 'resumed':
+        return [alarm('goes on'), dim(`that was a noise; ${seconds(progress.restMs)} were not heard`)];
+      case 'line':
+        return [alarm('line'), progress.state === 'lost' ? 'broke off' : 'is back'];
       case 'tool_started':
         return [tool('tool'), `${progress.name} ${progress.args}`];
       case 'tool_ended': {
