@@ -38,8 +38,12 @@ const phones = Object.keys(
   JSON.parse(readFileSync(join(modelBase, locale, 'phoneset.json'), 'utf8')) as Record<string, string>,
 ).filter((phone) => /^[A-Za-z]+$/.test(phone) && phone !== 'SIL');
 
-/** Search settings of the two passes; those of the first are the engine's own. */
-const COMMANDS = { lw: 6.5, wip: 0.65, beam: 1e-48, wbeam: 7e-29, pbeam: 1e-48 } as const;
+/**
+ * Search settings of the two passes; those of the first are the engine's own. Only against the French model's
+ * phones no command wins unless every word, and so every phone of the loop, costs more.
+ */
+const WORD_PENALTY = locale === 'fr-fr' ? 0.01 : 0.65;
+const COMMANDS = { lw: 6.5, wip: WORD_PENALTY, beam: 1e-48, wbeam: 7e-29, pbeam: 1e-48 } as const;
 const FREE_LOOP = { lw: 1, wip: 1, beam: 1e-12, wbeam: 1e-8, pbeam: 1e-12 } as const;
 
 /** Silences, fillers and empty transitions in an alignment. */
@@ -66,6 +70,7 @@ class Listener {
     this.#decoder = decoder;
     this.#module = module;
     this.#scorePointer = module._malloc(4);
+    this.#configure(COMMANDS);
     decoder.add_words(...phones.map((phone): [string, string] => [phoneWord(phone), phone]));
   }
 

@@ -9,6 +9,8 @@ import { extname } from 'node:path';
 import { concatSamples, loadAudio, resample } from '../audio/index.ts';
 import { VoiceError } from '../errors.ts';
 import type { SpeechAudio, Synthesiser } from './contract.ts';
+import { loadDictionary } from './dictionary.ts';
+import { respellFrench } from './french.ts';
 import { splitSentences } from './sentences.ts';
 import type { SynthesisRequest, SynthesisResponse } from './synthesiser-worker.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -109,8 +111,11 @@ class FliteSynthesiser implements Synthesiser {
       this.#remember(sentence, cached);
       return cached;
     }
-    const { voice, stretch } = this.#options;
-    const request: SynthesisRequest = { text: sentence, voice, stretch };
+    const { voice, stretch, locale } = this.#options;
+    const words = locale.startsWith('fr-')
+      ? respellFrench(sentence, loadDictionary(locale))
+      : { text: sentence };
+    const request: SynthesisRequest = { ...words, voice, stretch };
     const { samples, sampleRate } = await this.#pool.run(request, { signal });
     if (sampleRate !== 8000 && sampleRate !== SAMPLE_RATE) {
       throw new VoiceError('SPEECH_FAILED', `The voice speaks at ${sampleRate} Hz.`);
