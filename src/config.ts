@@ -7,6 +7,7 @@
 
 import { z } from 'zod';
 import { approvalsSchema } from './config-approvals.ts';
+import { authorizationSchema, mediaSchema } from './config-media.ts';
 
 const glob = z.string().min(1).max(200);
 
@@ -180,6 +181,8 @@ export const realtimeConfigSchema = z.strictObject({
       askTimeoutS: z.number().min(5).max(3600).default(180),
       /** Deadlines, and what interruptions and hang-ups do; the first entry that fits a tool counts. */
       policies: z.array(toolPolicySchema).max(200).default([]),
+      /** Media tools that a session may use; one that is not listed does not exist. */
+      authorization: authorizationSchema,
     })
     .prefault({}),
   /** Where the agent may transfer a call to, on carriers that can. */
@@ -189,6 +192,8 @@ export const realtimeConfigSchema = z.strictObject({
   limits: limitsSchema,
   /** Which tools wait for a person, who decides, how they are asked. */
   approvals: approvalsSchema,
+  /** How pictures and files reach the caller. */
+  media: mediaSchema,
   /** Keeps `call.wav`, `call.json` and `call.html` of every call. Tell callers before you turn it on. */
   recording: z
     .strictObject({ enabled: z.boolean().default(false), directory: z.string().min(1).optional() })

@@ -61,6 +61,10 @@ export const ERRORS = {
   STORE_UNAVAILABLE: { httpStatus: 503, retryable: true, spoken: SORRY },
   STORE_CONFLICT: { httpStatus: 409, retryable: false, spoken: null },
   STORE_MIGRATION_FAILED: { httpStatus: 500, retryable: false, spoken: null },
+  MEDIA_TOOL_UNAVAILABLE: { httpStatus: 503, retryable: true, spoken: SORRY },
+  MEDIA_INVALID: { httpStatus: 422, retryable: false, spoken: null },
+  MEDIA_NOT_FOUND: { httpStatus: 404, retryable: false, spoken: null },
+  MEDIA_UNAVAILABLE: { httpStatus: 503, retryable: true, spoken: null },
   HOST_UNAVAILABLE: { httpStatus: 503, retryable: true, spoken: SORRY },
 } as const satisfies Record<string, ErrorEntry>;
 
