@@ -7,8 +7,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { isGateOn } from '../config-approvals.ts';
 import { isVoiceError, VoiceError } from '../errors.ts';
-import type { ToolGateway } from '../gateway/index.ts';
+import type { ToolGate, ToolGateway } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Store } from '../store/index.ts';
 import { MessageBus } from './bus/index.ts';
@@ -17,7 +18,7 @@ import type { LoadedConfig } from './config/index.ts';
 import { FileStateStore } from './guards/file-states.ts';
 import { SsrfPolicy } from './guards/ssrf-policy.ts';
 import { WorkspacePolicy } from './guards/workspace-policy.ts';
-import { AgentLoop, readPersona } from './loop/index.ts';
+import { AgentLoop, type BusCommands, readPersona } from './loop/index.ts';
 import { ChannelManager } from './manager/index.ts';
 import { McpServers } from './mcp/index.ts';
 import { ToolRegistry } from './registry.ts';
@@ -32,6 +33,8 @@ export interface EmbeddedHostOptions {
   readonly logger: Logger;
   /** Further places that no tool may reach, besides the config file, the data folder and the recordings. */
   readonly reservedRoots?: readonly string[];
+  /** The gate in front of every tool, and the messages that decide; has to be there when the config has a gate. */
+  readonly approvals?: (BusCommands & { readonly gate: ToolGate }) | null;
   /** Reaches the language model that answers text; for tests. */
   readonly chatFetch?: ChatFetch;
 }
@@ -71,8 +74,9 @@ export interface EmbeddedHost {
  * @throws VoiceError `STORE_UNAVAILABLE`, `HOST_UNAVAILABLE` when a folder can't be made
  */
 export async function createEmbeddedHost(options: EmbeddedHostOptions): Promise<EmbeddedHost> {
-  const { config, store, clock, logger } = options;
+  const { config, store, clock, logger, approvals = null } = options;
   const { host, realtime } = config;
+  checkGate(config, approvals !== null);
   await makeFolders(config);
 
   const bus = new MessageBus();
@@ -97,6 +101,8 @@ export async function createEmbeddedHost(options: EmbeddedHostOptions): Promise<
     model,
     maxIterations: host.agent.maxToolIterations,
     unifiedSession: host.agent.unifiedSession,
+    gate: approvals?.gate ?? null,
+    commands: approvals,
   });
   const channels = new ChannelManager({
     bus,
@@ -141,6 +147,24 @@ export async function createEmbeddedHost(options: EmbeddedHostOptions): Promise<
       return closing;
     },
   };
+}
+
+/** A gate must not fail open, and must not have a way around it. */
+function checkGate({ realtime, host, path }: LoadedConfig, isWired: boolean): void {
+  const { toolGate } = realtime.approvals;
+  if (!isGateOn(toolGate)) return;
+  if (!isWired)
+    throw new VoiceError(
+      'CONFIG_INVALID',
+      `${path}: channels.realtime.approvals: this host was started without its gate.`,
+    );
+  if (host.tools.exec.enable && !toolGate.unsafe) {
+    throw new VoiceError(
+      'CONFIG_INVALID',
+      `${path}: tools.exec is on beside channels.realtime.approvals.toolGate, and there is no sandbox: a shell can do by ` +
+        'other means what the gate holds back. Turn tools.exec off, or write "unsafe": true in toolGate.',
+    );
+  }
 }
 
 const REALTIME = 'realtime';

@@ -25,6 +25,15 @@ export interface AgentLoopOptions extends ToolRunnerOptions {
   readonly maxIterations: number;
   /** One session for every chat. */
   readonly unifiedSession?: boolean;
+  /** Messages that decide about approvals and are not for the model. */
+  readonly commands?: BusCommands | null;
+}
+
+/** Takes messages out before the agent sees them. */
+export interface BusCommands {
+  isCommand(content: string): boolean;
+  /** The answer; `null` when it was for the agent after all. */
+  command(message: InboundMessage): Promise<string | null>;
 }
 
 const NO_MODEL =
@@ -93,6 +102,21 @@ export class AgentLoop implements ToolGateway {
   }
 
   #accept(message: InboundMessage): void {
+    const { commands, logger } = this.#options;
+    if (commands?.isCommand(message.content)) {
+      commands.command(message).then(
+        (answer) => (answer === null ? this.#begin(message) : this.#reply(message, answer)),
+        (error: unknown) => {
+          logger.warn({ code: isVoiceError(error) ? error.code : null }, 'a decision failed');
+          this.#reply(message, 'That did not work, and nothing was decided. Please try again.');
+        },
+      );
+      return;
+    }
+    this.#begin(message);
+  }
+
+  #begin(message: InboundMessage): void {
     // The one name that may reach loopback; no channel of this host is called so, so whoever says it is none.
     if (message.channel === 'websocket') {
       this.#options.logger.warn('a message that claims to come from websocket was dropped');

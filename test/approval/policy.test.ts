@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { climb, type LadderFacts } from '../../src/approval/ladder.ts';
+import { nameMatcher } from '../../src/approval/patterns.ts';
+import { compilePolicy, strictest } from '../../src/approval/policy.ts';
+import { PolicyKeeper } from '../../src/approval/policy-keeper.ts';
+import { VirtualClock } from '../../src/clock-virtual.ts';
+import { realtimeConfigSchema } from '../../src/config.ts';
+import { isGateOn, toolGateSchema } from '../../src/config-approvals.ts';
+import { VoiceError } from '../../src/errors.ts';
+import { silentLogger } from '../../src/observe/index.ts';
+
+type GateInput = NonNullable<z.input<typeof toolGateSchema>>;
+const gate = (input: GateInput = {}) => toolGateSchema.parse(input);
+const policy = (input: GateInput) => compilePolicy(gate(input));
+
+describe('the section approvals.toolGate', () => {
+  it('is off when nothing is written, and on as soon as a tool is designated or denied', () => {
+    expect(isGateOn(gate())).toBe(false);
+    expect(isGateOn(gate({ requireApproval: ['x'] }))).toBe(true);
+    expect(isGateOn(gate({ deny: ['x'] }))).toBe(true);
+    expect(isGateOn(gate({ requireApproval: ['x'], enabled: false }))).toBe(false);
+    expect(isGateOn(gate({ enabled: true }))).toBe(true);
+  });
+
+  it.each([
+    ['a misspelt key', { require_approvals: ['x'] }],
+    ['an entry that is no text', { requireApproval: [3] }],
+    ['a blank entry', { requireApproval: [''] }],
+    ['a list that is none', { requireApproval: 'delete_*' }],
+    ['an unknown mode', { defaultMode: 'ask' }],
+    ['an enabled that is no flag', { enabled: 'yes' }],
+    ['a PIN that is too short', { approvers: [{ name: 'anna', pin: '123' }] }],
+    [
+      'two people with one PIN',
+      {
+        approvers: [
+          { name: 'anna', pin: '1234' },
+          { name: 'bob', pin: '1234' },
+        ],
+      },
+    ],
+    ['an input that is none', { inline: { inputs: ['mind'] } }],
+  ])('with %s stops the start: a gate must not fail open', (_what, toolGate) => {
+    const result = realtimeConfigSchema.safeParse({ approvals: { toolGate } });
+
+    expect(result.success).toBe(false);
+  });
+});
+
+describe('names in a list', () => {
+  it('are exact first, then case-sensitive globs', () => {
+    const matches = nameMatcher(['send_email', 'delete_*', 'mcp_[ab]_x', 'odd[name']);
+
+    expect(matches('send_email')).toBe(true);
+    expect(matches('Send_Email')).toBe(false);
+    expect(matches('send_email_now')).toBe(false);
+    expect(matches('delete_file')).toBe(true);
+    expect(matches('DELETE_file')).toBe(false);
+    expect(matches('mcp_a_x')).toBe(true);
+    expect(matches('mcp_c_x')).toBe(false);
+    expect(matches('odd[name')).toBe(true);
+  });
+
+  it('are globs in every list alike', () => {
+    const { isDenied, isForcedDeferred, mayAskInline } = policy({
+      deny: ['a_*'],
+      forceDeferred: ['b_*'],
+      allowInline: ['c_*'],
+    });
+
+    expect([isDenied('a_1'), isForcedDeferred('b_1'), mayAskInline('c_1')]).toEqual([true, true, true]);
+  });
+
+  it('with a star match every name, also of one with dots and slashes', () => {
+    expect(['x', '.x', 'a/b', 'mcp_x_y'].map(nameMatcher(['*']))).toEqual([true, true, true, true]);
+  });
+});
+
+describe('the ladder', () => {
+  const facts = (input: GateInput, more: Partial<LadderFacts> = {}): LadderFacts => ({
+    policy: policy(input),
+    tool: 'delete_file',
+    off: false,
+    hasToken: false,
+    grant: null,
+    canAskInline: true,
+    ...more,
+  });
+  const all = { requireApproval: ['delete_*'] };
+
+  it.each<[string, LadderFacts, string, string]>([
+    ['off', facts({ ...all, deny: ['*'], enabled: false }), 'off', 'allow'],
+    [
+      'hard deny',
+      facts({ ...all, deny: ['delete_*'] }, { off: true, hasToken: true, grant: 'permanent' }),
+      'deny',
+      'deny',
+    ],
+    ['not designated', facts({ requireApproval: ['other'] }), 'not_designated', 'allow'],
+    ['approvals off', facts(all, { off: true }), 'approvals_off', 'allow'],
+    ['replay token', facts(all, { hasToken: true, grant: 'call' }), 'token', 'allow'],
+    ['grant', facts(all, { grant: 'session' }), 'grant', 'allow'],
+    [
+      'no live person',
+      facts({ ...all, defaultMode: 'inline', allowInline: ['*'] }, { canAskInline: false }),
+      'unattended',
+      'deferred',
+    ],
+    [
+      'force deferred',
+      facts({ ...all, forceDeferred: ['*'], allowInline: ['*'], defaultMode: 'inline' }),
+      'force_deferred',
+      'deferred',
+    ],
+    ['allow inline', facts({ ...all, allowInline: ['delete_file'] }), 'allow_inline', 'inline'],
+    ['the default', facts({ ...all, defaultMode: 'inline' }), 'default_mode', 'inline'],
+    ['the default of the default', facts(all), 'default_mode', 'deferred'],
+  ])('stops at %s', (_name, given, rung, verdict) => {
+    expect(climb(given)).toEqual({ rung, verdict });
+  });
+
+  it('never lets a denied tool through, whatever else is true', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          off: fc.boolean(),
+          hasToken: fc.boolean(),
+          canAskInline: fc.boolean(),
+          grant: fc.constantFrom(null, 'call' as const, 'permanent' as const),
+        }),
+        (more) => climb(facts({ ...all, deny: ['delete_file'] }, more)).verdict === 'deny',
+      ),
+    );
+  });
+});
+
+describe('an edit of the policy while it is in force', () => {
+  const keeper = (input: GateInput) =>
+    new PolicyKeeper({ initial: gate(input), clock: new VirtualClock(), logger: silentLogger });
+
+  it('applies at once as far as it tightens', () => {
+    const kept = keeper({ requireApproval: ['a'] });
+
+    expect(kept.offer(gate({ requireApproval: ['a', 'b'], deny: ['c'] }))).toBe('applied');
+
+    expect(kept.current.isDesignated('b')).toBe(true);
+    expect(kept.current.isDenied('c')).toBe(true);
+    expect(kept.isWaiting).toBe(false);
+  });
+
+  it('waits as far as it loosens, until an operator confirms', () => {
+    const kept = keeper({ requireApproval: ['a', 'b'] });
+
+    expect(kept.offer(gate({ requireApproval: ['a'] }))).toBe('waiting');
+    expect(kept.current.isDesignated('b')).toBe(true);
+    expect(kept.isWaiting).toBe(true);
+    expect(kept.confirm()).toBe(true);
+
+    expect(kept.current.isDesignated('b')).toBe(false);
+    expect(kept.confirm()).toBe(false);
+  });
+
+  it('that does both tightens now and loosens later', () => {
+    const kept = keeper({ requireApproval: ['a'] });
+
+    expect(kept.offer(gate({ requireApproval: ['b'] }))).toBe('tightened');
+
+    expect([kept.current.isDesignated('a'), kept.current.isDesignated('b')]).toEqual([true, true]);
+  });
+
+  it('that turns the gate off waits', () => {
+    const kept = keeper({ requireApproval: ['a'] });
+    kept.offer(gate({ requireApproval: ['a'], enabled: false }));
+
+    expect(kept.current.enabled).toBe(true);
+    expect(kept.current.isDesignated('a')).toBe(true);
+  });
+
+  it('that is taken back is no edit any more', () => {
+    const kept = keeper({ requireApproval: ['a', 'b'] });
+    kept.offer(gate({ requireApproval: ['a'] }));
+    kept.offer(gate({ requireApproval: ['a', 'b'] }));
+
+    expect(kept.isWaiting).toBe(false);
+    expect(kept.current.isDesignated('b')).toBe(true);
+  });
+
+  it('never makes anything looser than it was, in 3,000 random pairs', () => {
+    const names = fc.subarray(['a', 'b_x', 'b_*', 'c', '*']);
+    const input = fc.constantFrom('button', 'keypad', 'speech');
+    const anyGate = fc.record({
+      enabled: fc.constantFrom(undefined, true, false),
+      requireApproval: names,
+      deny: names,
+      forceDeferred: names,
+      allowInline: names,
+      defaultMode: fc.constantFrom('inline', 'deferred'),
+      separateRequester: fc.boolean(),
+      inline: fc.record({
+        minimum: fc.dictionary(fc.constantFrom('a', 'c'), input),
+        timeoutS: fc.constantFrom(10, 60),
+      }),
+    });
+    const parse = (value: object) => gate(JSON.parse(JSON.stringify(value)) as GateInput);
+    const rank = { allow: 0, inline: 1, deferred: 2, deny: 3 };
+    fc.assert(
+      fc.property(anyGate, anyGate, fc.constantFrom('a', 'b_x', 'b_y', 'c', 'd'), (one, two, tool) => {
+        const [a, b] = [parse(one), parse(two)];
+        const verdict = (config: typeof a) =>
+          climb({
+            policy: compilePolicy(config),
+            tool,
+            off: false,
+            hasToken: false,
+            grant: null,
+            canAskInline: true,
+          }).verdict;
+        const both = strictest(a, b);
+        const min = (config: typeof a) =>
+          ['button', 'keypad', 'speech'].indexOf(compilePolicy(config).minimumInput(tool));
+        expect(rank[verdict(both)]).toBeGreaterThanOrEqual(Math.max(rank[verdict(a)], rank[verdict(b)]));
+        expect(min(both)).toBeLessThanOrEqual(Math.min(min(a), min(b)));
+        expect(both.separateRequester).toBe(a.separateRequester || b.separateRequester);
+      }),
+      { numRuns: 3000, seed: 4 },
+    );
+  });
+
+  it('that is broken keeps the last good policy', async () => {
+    let file: () => GateInput = () => {
+      throw new VoiceError('CONFIG_UNREADABLE', 'no JSON');
+    };
+    const kept = new PolicyKeeper({
+      initial: gate({ requireApproval: ['a'] }),
+      clock: new VirtualClock(),
+      logger: silentLogger,
+      reload: async () => gate(file()),
+    });
+
+    await kept.look();
+    expect(kept.isBroken).toBe(true);
+    expect(kept.current.isDesignated('a')).toBe(true);
+    file = () => ({ requireApproval: ['a'], deny: ['b'] });
+    await kept.look();
+
+    expect(kept.isBroken).toBe(false);
+    expect(kept.current.isDenied('b')).toBe(true);
+  });
+});
