@@ -180,7 +180,14 @@ export class CallTools {
     const failed = () => this.#finished(call, `Error executing ${call.name}: the tool host failed.`, true);
     try {
       gateway
-        .executeTool(sessionKey, call.name, call.args, { channel, chatId, signal, onProgress })
+        .executeTool(sessionKey, call.name, call.args, {
+          channel,
+          chatId,
+          signal,
+          onProgress,
+          callId: this.#wiring.options.id,
+          toolCallId: call.callId,
+        })
         .then((result) => this.#finished(call, toolResultText(result), result.isError), failed);
     } catch {
       failed();

@@ -119,7 +119,7 @@ export class Call extends Emitter<CallEvents> {
   /** Ends the call now. Idempotent; `ended` follows when everything is freed and written. */
   end(reason: CallEndReason): void {
     const { hangup, output, hearing, recording, notes, line, tools } = this.#wiring;
-    const { interruptions, quiet, link, verbatim, words, ticker } = this.#wiring;
+    const { interruptions, approvals, quiet, link, verbatim, words, ticker } = this.#wiring;
     if (!hangup.end(reason)) return;
     const now = this.#wiring.now();
     ticker.remove(this.#tick);
@@ -128,6 +128,7 @@ export class Call extends Emitter<CallEvents> {
     recording?.cut(notes.at(now));
     const leg = line.close();
     leg?.hangup().catch(() => notes.count('hangup_failed'));
+    approvals.closed(reason);
     interruptions.close();
     quiet.close();
     tools.hungUp();

@@ -101,6 +101,7 @@ export class CallerLine {
       leg.on('closed', (reason) => this.#onClosed(reason)),
     ];
     output.attach(leg);
+    this.#wiring.approvals.attached();
   }
 
   /** Lets go of the leg; it is the caller's to hang up. */
@@ -171,16 +172,23 @@ export class CallerLine {
   }
 
   #onAudio(audio: AudioData): void {
-    const { floor, notes, recording, options, now } = this.#wiring;
+    const { floor, notes, recording, options, approvals, now } = this.#wiring;
     const at = now();
     this.#lastMediaAt = at;
     recording?.caller(audio, notes.at(at));
-    this.#detect(audio);
+    const isAnswer = approvals.audio(audio);
+    if (!isAnswer) this.#detect(audio);
     if (!this.#input) return;
     this.#inputAt = at;
     const format = options.info.leg.input;
-    // During a protected opening the model hears silence, so that a cough is not a turn.
-    this.#toModel(floor.isProtected(at) ? silence(audioByteLength(audio), format) : audio);
+    // During a protected opening the model hears silence, so that a cough is not a turn; and while a person is asked
+    // to approve, because their answer is not the model's.
+    this.#toModel(isAnswer || floor.isProtected(at) ? silence(audioByteLength(audio), format) : audio);
+  }
+
+  /** Audio of the caller's that was kept from the model and is its own after all. */
+  replay(audio: AudioData): void {
+    this.#toModel(audio);
   }
 
   #toModel(audio: AudioData): void {
@@ -202,8 +210,9 @@ export class CallerLine {
   }
 
   #onDigit(digit: string): void {
-    const { notes, interruptions, now } = this.#wiring;
+    const { notes, interruptions, approvals, now } = this.#wiring;
     this.callerActive();
+    if (approvals.digit(digit)) return;
     notes.keyPressed(now());
     if (this.consumers.take(digit, now())) return;
     interruptions.digit();
@@ -215,7 +224,8 @@ export class CallerLine {
   }
 
   #onText(text: string): void {
-    const { log, memory, interruptions, requests, now } = this.#wiring;
+    const { log, memory, interruptions, requests, approvals, now } = this.#wiring;
+    if (approvals.text(text)) return;
     const itemId = `typed_${log.current + 1}`;
     log.begin(itemId, now());
     log.userText(itemId, text);

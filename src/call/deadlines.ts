@@ -23,15 +23,16 @@ export class Deadlines {
 
   /** Every 20 ms. */
   tick(now: number): void {
-    const { output, line, hangup } = this.#wiring;
+    const { output, line, hangup, approvals } = this.#wiring;
     output.tick(now);
+    approvals.tick(now);
     line.tick(now);
     if (this.#ticks++ % COARSE_TICKS === 0 && hangup.phase !== 'ended') this.#coarse(now);
   }
 
   #coarse(now: number): void {
     const { interruptions, session, floor, requests, tools, log, output, verbatim } = this.#wiring;
-    const { link, quiet, line, hangup, end } = this.#wiring;
+    const { link, quiet, line, hangup, approvals, end } = this.#wiring;
     interruptions.tick(now);
     session.tick(now);
     const sinceSpeech = now - floor.lastSpeechEndedAt;
@@ -40,7 +41,8 @@ export class Deadlines {
     tools.tick(now);
     log.tick(now);
     const silent = output.isIdle(now) && !verbatim.isBusy;
-    const free = silent && !requests.isBusy && !floor.callerSpeaks && !interruptions.isOpen;
+    const free =
+      silent && !requests.isBusy && !floor.callerSpeaks && !interruptions.isOpen && !approvals.isAsking;
     link.tick(now, free && tools.runningCount === 0);
     quiet.tick(silent && !requests.isBusy);
     const reason = hangup.tick(now, silent && !requests.isBusy);

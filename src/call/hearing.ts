@@ -35,6 +35,7 @@ export class Hearing {
     const text = isOurs ? verbatim.take(hearing) : words.take(hearing);
     const turn = isOurs ? log.current : log.turnOfResponse(hearing.responseId);
     floor.unprotect();
+    this.#wiring.approvals.ended(hearing);
     log.assistantText(turn, text.heard);
     memory.add('assistant', text.heard);
     notes.agentEnded(hearing, text.heard, turn, now());

@@ -62,7 +62,7 @@ export class ModelSide {
   }
 
   handlers(): ModelLinkHandlers {
-    const { interruptions, output, tools } = this.#wiring;
+    const { interruptions, output, tools, approvals } = this.#wiring;
     return {
       ready: (session, generation) => this.#onReady(session, generation),
       replaced: () => this.#newSession(),
@@ -74,7 +74,9 @@ export class ModelSide {
       inputTranscript: (transcript) => this.#onInputTranscript(transcript),
       responseStarted: (response) => this.#onResponseStarted(response),
       outputAudio: (audio) => this.#onOutputAudio(audio),
-      outputAudioDone: ({ itemId }) => output.end(itemId),
+      outputAudioDone: ({ itemId }) => {
+        if (!approvals.holdEnd(itemId)) output.end(itemId);
+      },
       outputTranscript: (said) => this.#onOutputTranscript(said),
       toolCall: (call) => this.#onToolCall(call),
       toolCallCancelled: ({ callId }) => tools.cancelledByModel(callId),
@@ -191,13 +193,15 @@ export class ModelSide {
     requests.release();
   }
 
-  #onOutputAudio({ responseId, itemId: given, audio }: Event<'outputAudio'>): void {
-    const { requests, notes, output, hangup, now } = this.#wiring;
+  #onOutputAudio(event: Event<'outputAudio'>): void {
+    const { responseId, itemId: given, audio } = event;
+    const { requests, notes, output, hangup, approvals, now } = this.#wiring;
     requests.sign(responseId);
     if (requests.isCancelled(responseId)) {
       notes.count('late_audio_dropped');
       return;
     }
+    if (approvals.hold(event)) return;
     const itemId = this.#stream ? this.#stream.itemOf(audio, now()) : given;
     if (itemId === null) return;
     this.#answerDue = false;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { InlineApprovals } from '../approval/index.ts';
 import type { Clock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
 import type { AgentDelegate, ToolGateway } from '../gateway/index.ts';
@@ -58,6 +59,8 @@ export interface CallParts {
   readonly deliverLate?: (late: LateResult) => void;
   /** Hears voices, where `interruption.localDetector` wants it; our own when left out. */
   readonly createDetector?: () => VoiceActivityDetector;
+  /** Asks the person on the line to approve tools; without it nothing is asked. */
+  readonly approvals?: Pick<InlineApprovals, 'attach'> | null;
   /** Who the agent is. */
   readonly persona: string;
   readonly toolPolicy: (name: string) => ToolPolicy;

@@ -6,6 +6,7 @@
 
 import { frameTicker } from '../audio/index.ts';
 import type { CallEndReason } from '../store/index.ts';
+import { CallApprovalFloor } from './approval-floor.ts';
 import { CallTools } from './call-tools.ts';
 import { CallerLine } from './caller-line.ts';
 import { Hangup, SilenceWatch } from './hangup.ts';
@@ -53,6 +54,7 @@ export class Wiring {
   readonly tools: CallTools;
   readonly interruptions: Interruptions;
   readonly line: CallerLine;
+  readonly approvals: CallApprovalFloor;
   readonly session: ModelSide;
   readonly link: ModelLink;
   readonly isFullDuplex: boolean;
@@ -93,6 +95,7 @@ export class Wiring {
     this.requests = new Requests(this);
     this.tools = new CallTools(this);
     this.interruptions = new Interruptions(this);
+    this.approvals = new CallApprovalFloor(this);
     this.line = new CallerLine(this);
     this.session = new ModelSide(this);
     this.link = new ModelLink({
