@@ -8,7 +8,7 @@ export const DEMO_LINES = {
   'read-outside': 'Please read me the password file.',
   'long-answer': 'Tell me about yourself.',
   interrupt: 'Please stop talking.',
-  goodbye: 'Thank you, goodbye.',
+  goodbye: 'Okay, thank you, goodbye.',
 } as const;
 
 /** Utterances of the tests, each in several formats, noisy and clipped. */

@@ -47,9 +47,13 @@ function sayDate(stamp: string, locale: string): string {
   return new Intl.DateTimeFormat(language(locale), options).format(at);
 }
 
+/** A timestamp with nothing but its weekday and zone behind it, as tools that tell the time write it. */
+const ONLY_A_TIME = /^(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}\S*)(?:\s*\([^()]*\))+\.?$/;
+
 /** Timestamps as words. A text that is nothing but one becomes a sentence of its own. */
 export function sayTimes(text: string, prompts: CommandPrompts, locale: string): string {
   return text
+    .replace(ONLY_A_TIME, '$1')
     .replace(ISO_TIME, (stamp) => ` ${sayTime(stamp, prompts, locale)} `)
     .replace(ISO_DATE, (stamp) => sayDate(stamp, locale))
     .trim();
