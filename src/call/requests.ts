@@ -8,9 +8,14 @@
 import { type ResponseEffect, ResponseSequencer, type ResponseWish } from './responses.ts';
 import type { Wiring } from './wiring.ts';
 
+/** Texts that wait for a session to be told to; beyond it the oldest is dropped and counted. */
+export const MAX_UNTOLD_TEXTS = 16;
+
 export class Requests {
   readonly #wiring: Wiring;
   readonly #sequencer: ResponseSequencer;
+  /** What was to be told while there was no session: a result that came back between two, keys, typed words. */
+  #untold: { role: 'user' | 'system'; text: string }[] = [];
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
@@ -31,14 +36,21 @@ export class Requests {
   }
 
   ask(wish: ResponseWish): void {
+    this.#catchUp();
+    // A request without a session would be lost; held, it waits for the next one.
+    if (this.#wiring.link.model === null) this.#sequencer.hold();
     if (!this.#wiring.isFullDuplex) this.#apply(this.#sequencer.request(wish, this.#wiring.now()));
     else if (wish.say !== undefined) void this.#wiring.verbatim.speak(wish.say);
   }
 
   /** Puts text into the conversation and has the model speak about it. */
   tell(role: 'user' | 'system', text: string): void {
-    this.#wiring.link.model?.addContext(role, text);
-    this.ask({ kind: 'continuation' });
+    this.#untold.push({ role, text });
+    if (this.#wiring.link.model !== null) this.ask({ kind: 'continuation' });
+    else if (this.#untold.length > MAX_UNTOLD_TEXTS) {
+      this.#untold.shift();
+      this.#wiring.notes.count('texts_dropped');
+    }
   }
 
   /** While the caller has the floor nothing is asked for. */
@@ -47,7 +59,7 @@ export class Requests {
   }
 
   release(): void {
-    this.#apply(this.#sequencer.release(this.#wiring.now()));
+    if (this.#wiring.link.model !== null) this.#apply(this.#sequencer.release(this.#wiring.now()));
   }
 
   started(response: { responseId: string; requestId?: string }): void {
@@ -82,7 +94,16 @@ export class Requests {
   }
 
   tick(): void {
+    if (this.#wiring.link.model === null) return;
+    if (this.#untold.length > 0) this.ask({ kind: 'continuation' });
     this.#apply(this.#sequencer.tick(this.#wiring.now()));
+  }
+
+  /** Tells the session what came up while there was none. */
+  #catchUp(): void {
+    const { model } = this.#wiring.link;
+    if (model === null) return;
+    for (const { role, text } of this.#untold.splice(0)) model.addContext(role, text);
   }
 
   #apply(effects: ResponseEffect[]): void {

@@ -320,6 +320,8 @@ export class ToolLedger {
     this.#batches.delete(responseId);
     if (batch.total === 0) return [];
     this.#rounds++;
+    // After the round that told it to speak, a model that still calls is not asked again: it would never end.
+    if (this.#rounds > MAX_ROUNDS_WITHOUT_CALLER + 1) return [];
     return [{ type: 'continue', interrupted: batch.interrupted && !batch.delivers }];
   }
 
