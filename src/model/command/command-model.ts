@@ -115,7 +115,7 @@ export class CommandModel extends Emitter<RealtimeModelEvents> implements Realti
     this.#inputFormat = choose(this.capabilities.inputFormats, session.inputFormat);
     const outputFormat = choose(this.capabilities.outputFormats, session.outputFormat);
     this.#setTools(session.tools);
-    await Promise.all([loadAudio(), this.#refreshSlots()]);
+    await Promise.all([this.#options.clock.track(loadAudio()), this.#refreshSlots()]);
     if (this.#isClosed())
       throw new VoiceError('MODEL_SESSION_CLOSED', 'The session was closed while it opened.');
     this.restore(session.history ?? []);
@@ -178,7 +178,7 @@ export class CommandModel extends Emitter<RealtimeModelEvents> implements Realti
   }
 
   requestResponse(request: ResponseRequest): void {
-    if (!this.#responder) return;
+    if (this.#isClosed() || !this.#responder) return;
     if (this.#responder.isActive) {
       const { requestId } = request;
       this.#problem('conversation_already_has_active_response', 'A response is active.', requestId);

@@ -54,7 +54,9 @@ export async function* speak(
       const audio = last ? Buffer.concat([spoken, transcoder.flush()]) : spoken;
       const startMs = sentBytes / msBytes;
       sentBytes += audio.byteLength;
-      yield { type: 'sentence', text: sentence, startMs, endMs: sentBytes / msBytes };
+      // The pause behind a sentence is not part of its words.
+      const endMs = last ? sentBytes / msBytes : startMs + samples.length / 16;
+      yield { type: 'sentence', text: sentence, startMs, endMs };
       for (let at = 0; at < audio.byteLength; at += CHUNK_MS * msBytes) {
         if (signal.aborted) return;
         yield { type: 'chunk', audio: audio.subarray(at, at + CHUNK_MS * msBytes) };

@@ -17,6 +17,7 @@ type NameWords = CommandPrompts['names'];
 /** `myNotes2.txt` → stem `my`, `notes`, `2`; extension `txt`. */
 function split(value: string): { stem: string[]; extension: string | null } {
   const name = value.split(/[\\/]/).findLast((part) => part !== '') ?? '';
+  if (name.startsWith('.')) return { stem: [], extension: null }; // hidden files stay hidden
   const dot = name.lastIndexOf('.');
   const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot + 1)] : [name, null];
   const parts = stem
