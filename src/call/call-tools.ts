@@ -171,24 +171,28 @@ export class CallTools {
 
   #runInHost(call: ToolCall, signal: AbortSignal, onProgress: (text: string) => void): void {
     const { parts, sessionKey, chatId } = this.#wiring.options;
-    const { gateway, channel } = parts;
+    const { gateway, channel, media } = parts;
     if (gateway === null || parts.config.tools.mode === 'delegate') {
       this.#finished(call, `Error: there is no tool ${call.name} on this call.`, true);
       return;
     }
     // A gateway must not throw; one that does anyway still gives the model its output.
     const failed = () => this.#finished(call, `Error executing ${call.name}: the tool host failed.`, true);
+    const turn = this.#entries.get(call.callId)?.turn;
+    const execute = () =>
+      gateway.executeTool(sessionKey, call.name, call.args, {
+        channel,
+        chatId,
+        signal,
+        onProgress,
+        callId: this.#wiring.options.id,
+        toolCallId: call.callId,
+        ...(turn !== undefined && { turn }),
+      });
     try {
-      gateway
-        .executeTool(sessionKey, call.name, call.args, {
-          channel,
-          chatId,
-          signal,
-          onProgress,
-          callId: this.#wiring.options.id,
-          toolCallId: call.callId,
-        })
-        .then((result) => this.#finished(call, toolResultText(result), result.isError), failed);
+      // What is sent is bound to the caller's turn, which must be in the store by then.
+      const result = media?.isMediaTool(call.name) ? this.#wiring.log.flushed().then(execute) : execute();
+      result.then((given) => this.#finished(call, toolResultText(given), given.isError), failed);
     } catch {
       failed();
     }

@@ -86,6 +86,14 @@ export class Call extends Emitter<CallEvents> {
   }
 
   /**
+   * Says a text once, word for word, at a moment when nobody speaks and nothing is about to be said. Resolves to
+   * whether it is on its way to the line; `false` when the signal fires, or the call ends, before it began.
+   */
+  async speakWhenQuiet(text: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#wiring.quiet.wait(signal)) && this.speakVerbatim(text);
+  }
+
+  /**
    * Has the caller's keys go to a menu before the model gets any.
    *
    * @returns what takes it off again; `null` when `MAX_DIGIT_CONSUMERS` wait already

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClockTimer } from '../clock.ts';
 import { VoiceError } from '../errors.ts';
 import type { CallLeg } from '../leg/index.ts';
+import type { MediaCaller } from '../media/index.ts';
 import { Call } from './call.ts';
 import { chatIdOf } from './caller.ts';
 import type { CallerInfo, CallParts } from './options.ts';
@@ -119,7 +120,7 @@ export class CallDesk {
   }
 
   async #open(info: CallerInfo, key: string): Promise<{ callId: string }> {
-    const { config, clock, channel, history } = this.#parts;
+    const { config, clock, channel, history, media } = this.#parts;
     const id = randomBytes(16).toString('hex');
     const chatId = chatIdOf(info.identity, id, config.identity.personSession);
     const sessionKey = `${channel}:${chatId}`;
@@ -133,6 +134,7 @@ export class CallDesk {
           entry.claim?.clear();
           this.#entries.delete(id);
           this.#byCarrierCall.delete(key);
+          media?.closeCall(id);
           resolve();
         });
       }),
@@ -141,6 +143,13 @@ export class CallDesk {
     this.#entries.set(id, entry);
     this.onCall(call, info);
     try {
+      // Refused here, a call has no model session and no sound.
+      await media?.openCall(mediaCaller(id, sessionKey, info));
+    } catch (error) {
+      call.end('refused');
+      throw error;
+    }
+    try {
       await call.open();
     } catch (error) {
       call.end('model_failed');
@@ -148,6 +157,10 @@ export class CallDesk {
     }
     return { callId: id };
   }
+}
+
+function mediaCaller(callId: string, sessionKey: string, { identity, carrier }: CallerInfo): MediaCaller {
+  return { callId, sessionKey, strength: identity.strength, id: identity.id, hasPage: carrier === 'webrtc' };
 }
 
 /** How long callers may take to hear that the line closes. */

@@ -242,12 +242,19 @@ export class ModelSide {
     const cancelled = requests.isCancelled(responseId) || status === 'cancelled';
     requests.done(responseId);
     tools.responseDone(responseId, cancelled);
+    this.#settleReplies(responseId, status === 'failed' && !cancelled ? 'drop' : 'release');
     if (status === 'failed' && !cancelled) {
       fault(errorCode ?? 'response_failed');
       void verbatim.speak(options.parts.prompts.stalled);
     }
     // A greeting without audio protects nothing.
     if (!this.#spokeIn.has(responseId)) floor.unprotect();
+  }
+
+  /** What tools of this turn queued goes out once the model has answered, and not at all when it failed. */
+  #settleReplies(responseId: string, replies: 'release' | 'drop'): void {
+    const { log, options } = this.#wiring;
+    if (options.parts.media?.uses(options.id)) log.settleReplies(log.turnOfResponse(responseId), replies);
   }
 }
 

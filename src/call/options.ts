@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
 import type { AgentDelegate, ToolGateway } from '../gateway/index.ts';
 import type { LegCapabilities } from '../leg/index.ts';
+import type { Media } from '../media/index.ts';
 import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Synthesiser, VoiceActivityDetector } from '../speech/index.ts';
@@ -40,6 +41,9 @@ export interface LateResult {
   readonly isError: boolean;
 }
 
+/** What a call needs of media. */
+export type CallMedia = Pick<Media, 'openCall' | 'closeCall' | 'uses' | 'isMediaTool' | 'visible'>;
+
 /** Parts shared by every call. */
 export interface CallParts {
   readonly config: RealtimeConfig;
@@ -61,6 +65,8 @@ export interface CallParts {
   readonly createDetector?: () => VoiceActivityDetector;
   /** Asks the person on the line to approve tools; without it nothing is asked. */
   readonly approvals?: Pick<InlineApprovals, 'attach'> | null;
+  /** Pictures and files for the caller; without it there are none. */
+  readonly media?: CallMedia | null;
   /** Who the agent is. */
   readonly persona: string;
   readonly toolPolicy: (name: string) => ToolPolicy;

@@ -28,21 +28,22 @@ function withoutNamesakes(
 }
 
 /** The host's tools, its agent, or both, and the call's own. */
-function toolsOf(parts: CallParts, leg: LegCapabilities): ToolDefinition[] {
-  const { gateway, delegate, config } = parts;
+function toolsOf(parts: CallParts, leg: LegCapabilities, callId: string): ToolDefinition[] {
+  const { gateway, delegate, config, media } = parts;
   const { mode } = config.tools;
-  const hosts = mode === 'delegate' ? [] : (gateway?.getToolDefinitions() ?? []);
+  const all = mode === 'delegate' ? [] : (gateway?.getToolDefinitions() ?? []);
+  const hosts = media ? media.visible(callId, all) : all;
   const hasDelegate = mode !== 'direct' && delegate != null;
   const own = voiceToolDefinitions({ leg, config, hasTools: hosts.length > 0, hasDelegate });
   return withoutNamesakes(own, hosts);
 }
 
 export function sessionConfig(
-  { parts, info }: CallOptions,
+  { id, parts, info }: CallOptions,
   history: readonly HistoryItem[],
 ): ModelSessionConfig {
   const { capabilities } = parts.models;
-  const tools = toolsOf(parts, info.leg);
+  const tools = toolsOf(parts, info.leg, id);
   return {
     instructions: composeInstructions({
       persona: parts.persona,

@@ -115,6 +115,10 @@ export class TurnLog {
     if (this.#closed && open?.pendingTools === 0) this.#finalise(turn);
   }
 
+  settleReplies(turn: number, replies: 'release' | 'drop'): void {
+    this.#write(() => this.#options.store.commitTurn(this.#options.callId, turn, { replies }));
+  }
+
   /** Finalises turns that can't change any more. */
   tick(now: number): void {
     for (const open of this.#open.values()) {

@@ -40,6 +40,8 @@ export interface RequestContext {
   /** `channel:chatId`, or the key that overrides it. */
   readonly sessionKey: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The live call that asks, where it is one; what a tool sends belongs to this turn of it. */
+  readonly call?: { readonly callId: string; readonly toolCallId: string; readonly turn?: number };
 }
 
 /** Where file tools may work during this call. */

@@ -44,6 +44,8 @@ export interface ExecuteToolOptions {
   readonly callId?: string;
   /** The model's own id of this call. */
   readonly toolCallId?: string;
+  /** The caller's turn that it answers, as the store counts them. */
+  readonly turn?: number;
 }
 
 export interface ToolGateway {

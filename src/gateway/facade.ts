@@ -71,14 +71,14 @@ export function createToolGatewayFacade(
   ): Promise<ToolResult> => {
     try {
       // Read once: a getter may not give another answer to the check than to the call.
-      const { channel: claimed, chatId, signal, callId, toolCallId, onProgress } = options;
+      const { channel: claimed, chatId, signal, callId, toolCallId, turn, onProgress } = options;
       if (claimed !== channel || claimed === 'websocket') {
         return refusal('GATEWAY_CHANNEL_REFUSED', 'a channel may call tools under its own name only.');
       }
       const texts = [sessionKey, name, chatId ?? '', callId ?? '', toolCallId ?? ''].every(
         (each) => typeof each === 'string',
       );
-      if (!texts)
+      if (!texts || (turn !== undefined && !Number.isSafeInteger(turn)))
         return refusal('REQUEST_INVALID', 'session key, chat id and name of the tool must be text.');
       if (!mayRun(name)) {
         return refusal('GATEWAY_TOOL_DENIED', `the tool '${name}' is not available in this session.`);
@@ -90,6 +90,7 @@ export function createToolGatewayFacade(
         ...(signal !== undefined && { signal: AbortSignal.any([signal]) }),
         ...(callId !== undefined && { callId }),
         ...(toolCallId !== undefined && { toolCallId }),
+        ...(turn !== undefined && { turn }),
         ...(onProgress !== undefined && { onProgress: sealed((text: string) => onProgress(String(text))) }),
       });
       return detached(result);

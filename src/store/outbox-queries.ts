@@ -45,7 +45,7 @@ export async function claimOutbox(db: Db, node: string, options: ClaimOptions): 
       .set((column) => ({
         // An attempt whose end nobody saw is asked about, which is no attempt.
         attempts: sql<number>`case when status = 'sending' then attempts else attempts + 1 end`,
-        attempt_route: sql<string>`case when status = 'sending' then attempt_route else route end`,
+        attempt_route: sql<string>`coalesce(attempt_route, route)`,
         attempt_at: sql<number>`case when status = 'sending' then attempt_at else ${now} end`,
         status: 'sending',
         fence: column('fence', '+', 1),
@@ -144,6 +144,7 @@ export async function retryOutbox(db: Db, deliveryId: string, now: number): Prom
       status: 'retryable',
       attempts: 0,
       available_at: now,
+      attempt_route: null,
       lease_owner: null,
       lease_until: null,
       finished_at: null,

@@ -78,12 +78,14 @@ export async function recordExecuted(
     await writeAudit(trx, audit);
     const settled = await trx
       .selectFrom('turn_tools')
-      .select('tool_call_id')
+      .select('is_error')
       .where('call_id', '=', event.callId)
       .where('turn', '=', event.turn)
       .where('tool_call_id', '=', toolCallId)
       .executeTakeFirst();
-    if (settled) await queueTool(trx, event, toolCallId);
+    // The model was told already: that the tool failed or was stopped, or that it waits for approval.
+    if (settled?.is_error === 1) await dropIntents(trx, event, toolCallId);
+    else if (settled) await queueTool(trx, event, toolCallId);
   });
 }
 

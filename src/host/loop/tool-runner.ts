@@ -1,6 +1,7 @@
 import { isVoiceError } from '../../errors.ts';
 import {
   type ExecuteToolOptions,
+  type RequestContext,
   runGuarded,
   type ToolDefinition,
   type ToolGate,
@@ -95,7 +96,14 @@ export class ToolRunner implements ToolGateway {
       return await runGuarded(
         {
           fileStates: fileStates.forSession(sessionKey),
-          request: { channel, chatId: chatId ?? sessionKey, messageId: null, sessionKey, metadata: {} },
+          request: {
+            channel,
+            chatId: chatId ?? sessionKey,
+            messageId: null,
+            sessionKey,
+            metadata: {},
+            ...callOf(options),
+          },
           workspaceScope: this.#scopeFor(channel),
         },
         () => registry.execute(name, args, signal ? { signal } : {}),
@@ -132,6 +140,12 @@ export class ToolRunner implements ToolGateway {
     const { workspace, restrictToWorkspace } = this.#options;
     return { workspace, restrictToWorkspace, sourceChannel: channel === 'websocket' ? channel : null };
   }
+}
+
+/** The live call that asks, as far as it is known. */
+function callOf({ callId, toolCallId, turn }: ExecuteToolOptions): Pick<RequestContext, 'call'> {
+  if (callId === undefined || toolCallId === undefined) return {};
+  return { call: { callId, toolCallId, ...(turn !== undefined && { turn }) } };
 }
 
 const failure = (name: string, why: string): ToolResult =>

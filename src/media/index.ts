@@ -1,0 +1,12 @@
+export type { AttachmentRef, Loaded } from './attachments.ts';
+export { type Admission, admit, revisionOf, type ToolAuthorization } from './authorization.ts';
+export { contentTypeOf, INLINE_TYPES } from './content-type.ts';
+export * from './limits.ts';
+export { type LinkPurpose, LinkSigner, type ParsedLink, parseLink } from './links.ts';
+export { Media, type MediaOptions } from './media.ts';
+export type { MediaEvent, PageSocket } from './pages.ts';
+export type { MadeMedia, MediaRunContext, MediaStep } from './replies.ts';
+export type { ChannelMessage } from './routes/channel.ts';
+export type { Delivery, DeliveryRoute, ReconcileOutcome, SendOutcome } from './routes/contract.ts';
+export type { SpokenLine } from './routes/spoken.ts';
+export type { MediaCaller } from './targets.ts';
