@@ -37,7 +37,7 @@ const breaksAt =
 
 const story = (carrierWire?: (socket: TextSocket) => TextSocket) =>
   placeCall({
-    config: { greeting: 'A long story.' },
+    config: { greeting: 'A long story.', limits: { reconnectGraceS: 0 } },
     turns: () => [say('A long story.', { durationMs: 20_000 })],
     ...(carrierWire ? { carrierWire } : {}),
   });

@@ -45,6 +45,8 @@ export interface LineOptions {
   /** Whether the model's server cancels its response when the caller speaks. @defaultValue true */
   readonly interruptResponse?: boolean;
   readonly parts?: Partial<CallParts>;
+  /** A clock of the test's own. */
+  readonly clock?: FakeClock;
   /** `false`: the caller is not on the line yet. */
   readonly start?: boolean;
 }
@@ -74,7 +76,7 @@ export interface Exchange {
 }
 
 export function openExchange(options: LineOptions = {}): Exchange {
-  const clock = new FakeClock();
+  const clock = options.clock ?? new FakeClock();
   const config = realtimeConfigSchema.parse({ greeting: '', ...options.config });
   const fake = new FakeModel({ clock, ...options.model });
   if (options.turns) fake.onTurn(options.turns);
