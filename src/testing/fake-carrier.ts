@@ -248,6 +248,13 @@ export class FakeCarrier {
     return this.#playout.segments(gapMs);
   }
 
+  /** Drops what was recorded so far, for calls that go on for hours: `heard`, `received` and `echoed` begin anew. */
+  forget(): void {
+    this.#playout.forget();
+    this.received.length = 0;
+    this.echoed.length = 0;
+  }
+
   /** @throws Error naming what Twilio would have refused */
   assertClean(): void {
     if (this.violations.length === 0) return;

@@ -111,6 +111,11 @@ export class Playout {
     return out;
   }
 
+  /** Forgets what was heard so far; times go on. */
+  forget(): void {
+    this.#chunks = [];
+  }
+
   /** What was heard, split where nothing was played for more than `gapMs`. */
   segments(gapMs = 0): HeardSegment[] {
     const groups: { startMs: number; endMs: number; chunks: { startMs: number; audio: Uint8Array }[] }[] = [];

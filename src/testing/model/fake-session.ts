@@ -133,6 +133,12 @@ export class FakeModelSession {
     return this.sent.filter((event) => event.type === type);
   }
 
+  /** Drops what was recorded so far, for calls that go on for hours: `received` and `sent` begin anew. */
+  forget(): void {
+    this.received.length = 0;
+    this.sent.length = 0;
+  }
+
   /** Sends any event as it is. */
   inject<E extends TypedEvent>(event: E): void {
     this.#send(event);
