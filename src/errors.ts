@@ -65,6 +65,10 @@ export const ERRORS = {
   MEDIA_INVALID: { httpStatus: 422, retryable: false, spoken: null },
   MEDIA_NOT_FOUND: { httpStatus: 404, retryable: false, spoken: null },
   MEDIA_UNAVAILABLE: { httpStatus: 503, retryable: true, spoken: null },
+  OPERATOR_AUTH_REQUIRED: { httpStatus: 401, retryable: false, spoken: null },
+  ORIGIN_REFUSED: { httpStatus: 403, retryable: false, spoken: null },
+  APPROVAL_NOT_FOUND: { httpStatus: 404, retryable: false, spoken: null },
+  APPROVAL_REFUSED: { httpStatus: 409, retryable: false, spoken: null },
   HOST_UNAVAILABLE: { httpStatus: 503, retryable: true, spoken: SORRY },
 } as const satisfies Record<string, ErrorEntry>;
 

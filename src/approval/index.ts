@@ -21,6 +21,7 @@ export { readSlack, verifySlack } from './cards/slack.ts';
 export { MAX_EAR_MS } from './inline/ear.ts';
 export type { ApprovalFloor, FloorLine } from './inline/floor.ts';
 export { InlineApprovals } from './inline/inline-approvals.ts';
+export { OperatorSecret } from './operator-secret.ts';
 export { APPROVALS_OFF_VARIABLE, type Policy } from './policy.ts';
 export { type EditOutcome, PolicyKeeper } from './policy-keeper.ts';
 export { MAX_RUNNING } from './replay-worker.ts';

@@ -11,9 +11,9 @@ import { isVoiceError } from '../errors.ts';
 import type { ToolGate, ToolGateway } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { createRecogniser, RECOGNISER_LOCALES, type Recogniser } from '../speech/index.ts';
-import type { ApprovalStore } from '../store/index.ts';
+import type { ApprovalRow, ApprovalStore } from '../store/index.ts';
 import { Approvals } from './approvals.ts';
-import { type BusSender, runBusCommand } from './bus-commands.ts';
+import { type BusSender, findApproval, runBusCommand } from './bus-commands.ts';
 import { CardSender, type SendCard } from './cards/card-sender.ts';
 import { type Destinations, OutcomeDelivery } from './delivery.ts';
 import { ApprovalGate } from './gate.ts';
@@ -165,6 +165,11 @@ export class ApprovalSystem {
   /** Whether a message is a decision and not for the agent. Costs nothing for any other. */
   isCommand(content: string): boolean {
     return /^\s*\/(approve|deny)(\s|@|$)/.test(content);
+  }
+
+  /** A record by its id or the beginning of it. */
+  find(id: string): Promise<ApprovalRow | null> {
+    return findApproval(this.approvals.store, id);
   }
 
   close(): Promise<void> {

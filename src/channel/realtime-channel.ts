@@ -9,10 +9,12 @@ import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
+import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { loadAudio } from '../audio/index.ts';
 import { CallDesk, defaultToolPolicy, loadPrompts } from '../call/index.ts';
 import { type Clock, realClock } from '../clock.ts';
 import { type RealtimeConfig, type RealtimeConfigInput, realtimeConfigSchema } from '../config.ts';
+import { isGateOn } from '../config-approvals.ts';
 import { VoiceError } from '../errors.ts';
 import type { ToolGateway } from '../gateway/index.ts';
 import type { CommandModelFactoryOptions } from '../model/command/index.ts';
@@ -47,6 +49,8 @@ export interface ChannelParts {
   /** What a session held before the call: earlier calls and text turns, oldest first. */
   readonly history?: (sessionKey: string, limit: number) => Promise<readonly HistoryItem[]>;
   readonly onTurnFinal?: (sessionKey: string) => void;
+  /** The gate's other half: who asks on the line and shows the board. Has to be there when the config has a gate. */
+  readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
   readonly slotValues?: CommandModelFactoryOptions['slotValues'];
   readonly registry?: Registry;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -162,6 +166,12 @@ export class RealtimeVoiceChannel {
     const { config } = this;
     const { clock = realClock, env = process.env } = this.#parts;
     const logger = this.#logger;
+    if (isGateOn(config.approvals.toolGate) && !this.#parts.operator) {
+      throw new VoiceError(
+        'CONFIG_INVALID',
+        'channels.realtime.approvals: the host of this channel has no gate; only `start` of this package brings one.',
+      );
+    }
     const prompts = loadPrompts(config.locale);
     const undo: (() => Promise<unknown>)[] = [];
     try {
@@ -195,6 +205,7 @@ export class RealtimeVoiceChannel {
           ? (config.recording.directory ?? join(dataDirectory, 'recordings'))
           : null,
         ...(this.#parts.onTurnFinal ? { onTurnFinal: this.#parts.onTurnFinal } : {}),
+        approvals: this.#parts.operator?.approvals.inline ?? null,
       });
       undo.push(async () => desk.hangUpAll());
       const server = createVoiceServer({
@@ -203,6 +214,7 @@ export class RealtimeVoiceChannel {
         clock,
         logger,
         env,
+        ...(this.#parts.operator ? { operator: this.#parts.operator } : {}),
         checks: { store: () => store.ping() },
         ...(this.#parts.registry ? { registry: this.#parts.registry } : {}),
       });

@@ -12,7 +12,8 @@ import type { RealtimeConfig } from '../config.ts';
 import { VoiceError } from '../errors.ts';
 import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } from '../host/index.ts';
 import { createLogger } from '../observe/index.ts';
-import { openStore, type Store } from '../store/index.ts';
+import { type FullStore, openStore } from '../store/index.ts';
+import { createApprovalParts, startApprovals } from './approval-parts.ts';
 import type { BannerFacts } from './banner.ts';
 import { workspaceFiles } from './workspace-files.ts';
 
@@ -46,8 +47,21 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
   try {
     const store = await openConfiguredStore(config);
     undo.push(() => store.close());
-    const host = await createEmbeddedHost({ config, store, clock: realClock, logger });
+    const base: { channel: RealtimeVoiceChannel | null } = { channel: null };
+    const gate = await createApprovalParts({
+      config,
+      store,
+      clock: realClock,
+      logger,
+      publicBase: () => config.realtime.server.publicUrl ?? base.channel?.address ?? null,
+    });
+    const approvals = gate?.approvals ?? null;
+    const host = await createEmbeddedHost({ config, store, clock: realClock, logger, approvals });
     undo.push(() => host.close());
+    if (approvals) {
+      undo.push(() => approvals.close());
+      await startApprovals(approvals, host, logger);
+    }
     const channel = await addChannel(config.realtime, host, {
       clock: realClock,
       logger,
@@ -55,8 +69,10 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       dataDirectory: config.host.dataDir,
       history: (sessionKey, limit) => host.history(sessionKey, limit),
       onTurnFinal: () => void host.projectTurns(),
+      ...(gate ? { operator: gate } : {}),
       slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
     });
+    base.channel = channel;
     undo.push(() => channel.stop());
     // Before the manager serves it, so that what stops it from listening is thrown here, with its code.
     await channel.listen();
@@ -85,7 +101,7 @@ function storeFile(config: LoadedConfig): string {
   return join(config.host.dataDir, 'realtime.db');
 }
 
-async function openConfiguredStore(config: LoadedConfig): Promise<Store> {
+async function openConfiguredStore(config: LoadedConfig): Promise<FullStore> {
   const { engine, url } = config.realtime.store;
   if (engine === 'sqlite') {
     await mkdir(config.host.dataDir, { recursive: true, mode: 0o700 });

@@ -24,6 +24,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'take calls until told to stop',
     load: async () => (await import('./start.ts')).registerStart,
   },
+  approvals: {
+    summary: 'see and decide what waits for a person',
+    load: async () => (await import('./approvals.ts')).registerApprovals,
+  },
   demo: {
     summary: 'a recorded caller phones in: no key, no network',
     load: async () => (await import('./demo.ts')).registerDemo,

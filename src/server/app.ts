@@ -12,6 +12,8 @@ import type { Logger } from '../observe/index.ts';
 import { errorAnswer } from './errors.ts';
 import type { ReadyChecks } from './health.ts';
 import type { ServerMetrics } from './metrics.ts';
+import type { ApprovalHooks } from './pages/approval-hooks.ts';
+import type { OperatorPages } from './pages/operator-pages.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { StreamTokens } from './stream-tokens.ts';
 import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
@@ -28,6 +30,9 @@ export interface AppParts {
   readonly tokens: StreamTokens;
   readonly ready: ReadyChecks;
   readonly metrics: ServerMetrics;
+  /** The operator's page, and the webhooks that decide; where there is a gate. */
+  readonly operator: OperatorPages | null;
+  readonly hooks: ApprovalHooks | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
@@ -73,6 +78,9 @@ export function createApp(parts: AppParts): Hono<Env> {
     const { ready, draining, checks } = await parts.ready.run(parts.isDraining());
     return c.json({ status: ready ? 'ready' : 'not_ready', draining, checks }, ready ? 200 : 503);
   });
+
+  if (parts.operator) app.route('/', parts.operator.routes());
+  if (parts.hooks) app.route('/', parts.hooks.routes());
 
   app.notFound((c) => problem(c, new VoiceError('ROUTE_NOT_FOUND', 'There is nothing at this address.')));
   app.onError((error, c) => problem(c, error));

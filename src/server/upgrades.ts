@@ -11,6 +11,7 @@ import { VoiceError } from '../errors.ts';
 import { errorAnswer } from './errors.ts';
 import { MAX_SOCKET_MESSAGE_BYTES, SOCKET_CLOSE_TIMEOUT_MS } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
+import { BOARD_LIVE_PATH, type BoardLive } from './pages/board-live.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { MediaSockets } from './twilio/media.ts';
 import { WsTextSocket } from './ws-socket.ts';
@@ -30,9 +31,16 @@ export class Upgrades {
   readonly #address: PublicAddress;
   readonly #media: MediaSockets;
   readonly #metrics: ServerMetrics;
+  readonly #board: BoardLive | null;
   readonly #wss = new WebSocketServer(SOCKET_OPTIONS);
 
-  constructor(address: PublicAddress, media: MediaSockets, metrics: ServerMetrics) {
+  constructor(
+    address: PublicAddress,
+    media: MediaSockets,
+    metrics: ServerMetrics,
+    board: BoardLive | null = null,
+  ) {
+    this.#board = board;
     this.#address = address;
     this.#media = media;
     this.#metrics = metrics;
@@ -44,7 +52,16 @@ export class Upgrades {
     const onError = () => socket.destroy();
     socket.on('error', onError);
     try {
-      const match = MEDIA_PATH.exec(this.#address.strip(request.url ?? '/'));
+      const target = this.#address.strip(request.url ?? '/');
+      if (this.#board && target === BOARD_LIVE_PATH) {
+        const session = this.#board.admit(request);
+        this.#wss.handleUpgrade(request, socket, head, (ws) => {
+          socket.off('error', onError);
+          this.#board?.accept(ws, session);
+        });
+        return;
+      }
+      const match = MEDIA_PATH.exec(target);
       if (!match) throw new VoiceError('ROUTE_NOT_FOUND', 'There is no WebSocket at this address.');
       const upgrade = this.#media.admit(match[1] ?? null, request.socket.remoteAddress ?? '');
       // Frees the place too when the handshake itself fails and no WebSocket comes of it.

@@ -7,6 +7,7 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Registry } from 'prom-client';
+import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { type Clock, realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
@@ -22,6 +23,10 @@ import {
 } from './limits.ts';
 import { type ListeningAddress, listen } from './listen.ts';
 import { ServerMetrics } from './metrics.ts';
+import { ApprovalHooks } from './pages/approval-hooks.ts';
+import { BoardLive } from './pages/board-live.ts';
+import { BrowserGuard } from './pages/browser-guard.ts';
+import { OperatorPages } from './pages/operator-pages.ts';
 import { PublicAddress } from './public-address.ts';
 import { SocketCaps } from './socket-caps.ts';
 import { StreamTokens } from './stream-tokens.ts';
@@ -41,6 +46,8 @@ export interface VoiceServerOptions {
   readonly checks?: Readonly<Record<string, ReadyCheck>>;
   /** Where the server's own metrics go, and those of other rooms come from. */
   readonly registry?: Registry;
+  /** Makes the operator's page and the webhooks that decide. */
+  readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
   /** Where `TWILIO_AUTH_TOKEN` is looked up. @defaultValue `process.env` */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -91,7 +98,13 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     }),
     options.registry,
   );
-  const upgrades = new Upgrades(address, media, metrics);
+  const { operator } = options;
+  const guard = new BrowserGuard(address, config.approvals.pageHosts);
+  const pages = operator ? new OperatorPages({ ...operator, guard, clock }) : null;
+  const hooks = operator ? new ApprovalHooks(operator.approvals, clock) : null;
+  const board =
+    operator && pages ? new BoardLive({ approvals: operator.approvals, pages, guard, clock }) : null;
+  const upgrades = new Upgrades(address, media, metrics, board);
   const voice = new VoiceWebhook({ config, desk, tokens, clock, logger, isDraining });
   const ready = new ReadyChecks(options.checks ?? {}, clock);
   const app = createApp({
@@ -102,6 +115,8 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     tokens,
     ready,
     metrics,
+    operator: pages,
+    hooks,
     clock,
     logger,
     isDraining,
@@ -126,6 +141,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   async function close(drainTimeoutMs: number): Promise<void> {
     draining = true;
     await desk.drain(drainTimeoutMs);
+    board?.close();
     upgrades.terminate();
     await Promise.all([closed(server), closed(metricsServer)]);
   }
@@ -134,6 +150,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     async listen() {
       const listening = await listen(server, config.server.host, config.server.port);
       address.setListening(listening.url);
+      guard.setListening(listening);
       const { metricsPort } = config.server;
       if (metricsPort !== undefined) {
         metricsUrl = `${(await listen(metricsServer, '127.0.0.1', metricsPort)).url}/metrics`;

@@ -1,0 +1,276 @@
+/**
+ * `nanobot-realtime approvals`: what waits for a person, and the decision, through the running gateway's own interface.
+ *
+ * @module
+ */
+
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { VoiceError } from '../errors.ts';
+
+/** Holds the operator's token; no tool's environment does. */
+export const OPERATOR_VARIABLE = 'NANOBOT_REALTIME_OPERATOR_TOKEN';
+
+interface Flags {
+  readonly config?: string;
+  readonly url?: string;
+  readonly tokenFile?: string;
+  readonly json?: boolean;
+}
+
+const HELP = `
+What it needs
+  A running gateway (start) with a gate, and the operator's token: in ${OPERATOR_VARIABLE}, or in a file named by
+  --token-file. The token was printed once, when the gateway first started with a gate.
+
+Examples:
+  $ nanobot-realtime approvals list
+  $ nanobot-realtime approvals show 3f2a90c1
+  $ nanobot-realtime approvals approve 3f2a90c1
+  $ nanobot-realtime approvals approve 3f2a90c1 --session
+  $ nanobot-realtime approvals deny 3f2a90c1 --reason "not on a Friday"
+  $ nanobot-realtime approvals token             makes a new token; the old one and every login end
+`;
+
+export function registerApprovals(program: Command): void {
+  const group = program
+    .command('approvals')
+    .summary('see and decide what waits for a person')
+    .description('Shows what waits for a person’s approval, and decides it.')
+    .addHelpText('after', HELP);
+  const sub = (name: string, text: string) =>
+    group
+      .command(name)
+      .description(text)
+      .option(
+        '-c, --config <file>',
+        'nanobot’s config file, to find the gateway (default: ~/.nanobot/config.json)',
+      )
+      .option('--url <address>', 'where the gateway listens, instead of what the config says')
+      .option('--token-file <file>', `file with the operator’s token, instead of ${OPERATOR_VARIABLE}`)
+      .option('--json', 'print JSON');
+  sub('list', 'what waits, runs, or needs a look')
+    .option('--all', 'also what is over')
+    .action((flags: Flags & { all?: boolean }) => list(flags));
+  sub('show <id>', 'one request, with what happened to it').action((id: string, flags: Flags) =>
+    show(id, flags),
+  );
+  sub('approve <id>', 'approve it: once, unless said otherwise')
+    .option('--for-call', 'and the same tool for the rest of that call')
+    .option('--session', 'and the same tool in that session')
+    .option('--always', 'and the same tool for good')
+    .option('--bind <argument...>', 'bind the grant to the values of these arguments')
+    .action((id: string, flags: ApproveFlags) => approve(id, flags));
+  sub('deny <id>', 'deny it')
+    .option('--reason <text>', 'why; the agent is told')
+    .action((id: string, flags: Flags & { reason?: string }) => deny(id, flags));
+  sub('close <id>', 'say what became of a run whose outcome is unknown; runs nothing')
+    .option('--happened', 'it took effect')
+    .option('--did-not-happen', 'it did not')
+    .action((id: string, flags: Flags & { happened?: boolean; didNotHappen?: boolean }) => close(id, flags));
+  sub('grants', 'standing grants').action((flags: Flags) => grants(flags));
+  sub('revoke <grant>', 'take a grant back').action((id: string, flags: Flags) => revoke(id, flags));
+  sub('confirm-policy', 'let a looser edit of the config hold without a restart').action((flags: Flags) =>
+    confirm(flags),
+  );
+  group
+    .command('token')
+    .description('make a new operator’s token and print it once')
+    .option('-c, --config <file>', 'nanobot’s config file (default: ~/.nanobot/config.json)')
+    .action((flags: Flags) => token(flags));
+}
+
+interface ApproveFlags extends Flags {
+  readonly forCall?: boolean;
+  readonly session?: boolean;
+  readonly always?: boolean;
+  readonly bind?: string[];
+}
+
+const cardSchema = z.looseObject({
+  id: z.string(),
+  column: z.string(),
+  tool: z.string(),
+  summary: z.string(),
+  arguments: z.unknown(),
+  requester: z.string().nullable(),
+  callId: z.string().nullable(),
+  createdAt: z.number(),
+  expiresAt: z.number(),
+  decidedBy: z.string().nullable(),
+  reason: z.string().nullable(),
+  outcome: z.string().nullable(),
+});
+type Card = z.output<typeof cardSchema>;
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const time = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
+
+async function list(flags: Flags & { all?: boolean }): Promise<void> {
+  const answer = await request(flags, 'GET', flags.all ? 'approvals?all' : 'approvals');
+  if (flags.json) return print(JSON.stringify(answer, null, 2));
+  const { approvals } = z.looseObject({ approvals: z.array(cardSchema) }).parse(answer);
+  if (approvals.length === 0) return print(flags.all ? 'There is nothing.' : 'Nothing waits.');
+  for (const each of approvals)
+    print(`${each.id.slice(0, 8)}  ${each.column.padEnd(9)}  ${time(each.createdAt)}  ${each.summary}`);
+}
+
+async function show(id: string, flags: Flags): Promise<void> {
+  const answer = await request(flags, 'GET', `approvals/${encodeURIComponent(id)}`);
+  if (flags.json) return print(JSON.stringify(answer, null, 2));
+  const events = z.array(
+    z.object({ at: z.number(), kind: z.string(), by: z.string().nullable(), input: z.string().nullable() }),
+  );
+  const parsed = z.looseObject({ approval: cardSchema, events }).parse(answer);
+  print(describe(parsed.approval));
+  for (const { at, kind, by, input } of parsed.events) {
+    print(`  ${time(at)}  ${kind}${by === null ? '' : ` by ${by}`}${input === null ? '' : ` (${input})`}`);
+  }
+}
+
+function describe(card: Card): string {
+  return [
+    `${card.column}: ${card.summary}`,
+    `  request    ${card.id}`,
+    `  arguments  ${JSON.stringify(card.arguments)}`,
+    `  asked by   ${card.requester ?? 'unknown'}, ${card.callId === null ? 'on no call' : `on call ${card.callId}`}`,
+    `  created    ${time(card.createdAt)}, waits until ${time(card.expiresAt)} (UTC)`,
+    ...(card.decidedBy === null ? [] : [`  decided by ${card.decidedBy}`]),
+    ...(card.reason === null ? [] : [`  reason     ${card.reason}`]),
+    ...(card.outcome === null ? [] : [`  result     ${card.outcome}`]),
+  ].join('\n');
+}
+
+async function approve(id: string, flags: ApproveFlags): Promise<void> {
+  const chosen = [flags.forCall && 'call', flags.session && 'session', flags.always && 'permanent'].filter(
+    Boolean,
+  );
+  if (chosen.length > 1)
+    throw new VoiceError('REQUEST_INVALID', 'Only one of --for-call, --session and --always.');
+  const scope = chosen[0] ?? 'once';
+  await decide(id, flags, {
+    decision: 'approve',
+    scope,
+    ...(flags.bind ? { bindArguments: flags.bind } : {}),
+  });
+}
+
+function deny(id: string, flags: Flags & { reason?: string }): Promise<void> {
+  return decide(id, flags, { decision: 'deny', ...(flags.reason ? { reason: flags.reason } : {}) });
+}
+
+async function decide(id: string, flags: Flags, body: object): Promise<void> {
+  const answer = await request(flags, 'POST', `approvals/${encodeURIComponent(id)}/decision`, body);
+  const { approval } = z.looseObject({ approval: cardSchema }).parse(answer);
+  print(flags.json ? JSON.stringify(answer, null, 2) : `${approval.column}: ${approval.summary}`);
+}
+
+async function close(
+  id: string,
+  flags: Flags & { happened?: boolean; didNotHappen?: boolean },
+): Promise<void> {
+  if (flags.happened === flags.didNotHappen)
+    throw new VoiceError('REQUEST_INVALID', 'Say which: --happened or --did-not-happen.');
+  const resolution = flags.happened ? 'happened' : 'did_not_happen';
+  await request(flags, 'POST', `approvals/${encodeURIComponent(id)}/resolution`, { resolution });
+  print('Closed. Nothing was run.');
+}
+
+async function grants(flags: Flags): Promise<void> {
+  const answer = await request(flags, 'GET', 'grants');
+  if (flags.json) return print(JSON.stringify(answer, null, 2));
+  const row = z.looseObject({
+    id: z.string(),
+    tool: z.string(),
+    scope: z.string(),
+    args: z.string(),
+    createdBy: z.string(),
+  });
+  const parsed = z.object({ grants: z.array(row) }).parse(answer);
+  if (parsed.grants.length === 0) return print('There are none.');
+  for (const each of parsed.grants)
+    print(`${each.id}  ${each.scope.padEnd(9)}  ${each.tool} ${each.args}  by ${each.createdBy}`);
+}
+
+async function revoke(id: string, flags: Flags): Promise<void> {
+  await request(flags, 'POST', `grants/${encodeURIComponent(id)}/revoke`, {});
+  print('Revoked.');
+}
+
+async function confirm(flags: Flags): Promise<void> {
+  const answer = await request(flags, 'POST', 'policy/confirm', {});
+  const { confirmed } = z.object({ confirmed: z.boolean() }).parse(answer);
+  print(confirmed ? 'The config as it stands holds now.' : 'There was no edit that waits.');
+}
+
+async function token(flags: Flags): Promise<void> {
+  const [{ loadConfig }, { OperatorSecret }] = await Promise.all([
+    import('../host/index.ts'),
+    import('../approval/index.ts'),
+  ]);
+  const config = await loadConfig(flags.config === undefined ? {} : { path: flags.config });
+  const { realClock } = await import('../clock.ts');
+  const made = await new OperatorSecret(config.host.dataDir).renew(realClock.wallNow());
+  print(made);
+}
+
+/** @throws VoiceError with the gateway's own code and words, or `HOST_UNAVAILABLE` when nobody answers */
+async function request(flags: Flags, method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
+  const base = await baseOf(flags);
+  const secret = await secretOf(flags);
+  let response: Response;
+  try {
+    response = await fetch(`${base}/operator/api/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      redirect: 'error',
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+  } catch (cause) {
+    throw new VoiceError(
+      'HOST_UNAVAILABLE',
+      `No gateway answers at ${base}. Is it running, and is that its address (--url)?`,
+      { cause },
+    );
+  }
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok) return answer;
+  const parsed = z.object({ error: z.object({ code: z.string(), message: z.string() }) }).safeParse(answer);
+  if (response.status === 404 && parsed.data?.error.code === 'ROUTE_NOT_FOUND')
+    throw new VoiceError(
+      'ROUTE_NOT_FOUND',
+      `The gateway at ${base} has no gate: its config designates no tool.`,
+    );
+  throw new VoiceError(
+    response.status === 401
+      ? 'OPERATOR_AUTH_REQUIRED'
+      : response.status === 404
+        ? 'APPROVAL_NOT_FOUND'
+        : 'APPROVAL_REFUSED',
+    parsed.data?.error.message ?? `The gateway answered with status ${response.status}.`,
+  );
+}
+
+async function baseOf(flags: Flags): Promise<string> {
+  if (flags.url !== undefined) return flags.url.replace(/\/+$/, '');
+  const { loadConfig } = await import('../host/index.ts');
+  const { realtime } = await loadConfig(flags.config === undefined ? {} : { path: flags.config });
+  const { host, port } = realtime.server;
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+async function secretOf(flags: Flags): Promise<string> {
+  const given =
+    flags.tokenFile === undefined ? process.env[OPERATOR_VARIABLE] : await readFile(flags.tokenFile, 'utf8');
+  const secret = given?.trim() ?? '';
+  if (secret !== '') return secret;
+  throw new VoiceError(
+    'OPERATOR_AUTH_REQUIRED',
+    `The operator’s token is needed: set ${OPERATOR_VARIABLE}, or give --token-file.`,
+  );
+}
