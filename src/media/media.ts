@@ -235,7 +235,7 @@ export class Media {
 
   async #wakePage(callId: string): Promise<void> {
     const { store, clock } = this.#options;
-    await store.wakeOutbox(callId, 'page', clock.wallNow()).catch(() => {});
+    await clock.track(store.wakeOutbox(callId, 'page', clock.wallNow())).catch(() => {});
     this.#worker.poke();
   }
 

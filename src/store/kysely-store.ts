@@ -67,7 +67,6 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
     listOutbox: (options = {}) =>
       wrapDatabaseError(outbox.listOutbox(db, { ...options, limit: clamp(options.limit ?? 100) })),
     wakeOutbox: (callId, route, now) => wrapDatabaseError(outbox.wakeOutbox(db, callId, route, now)),
-    nextOutboxDue: () => wrapDatabaseError(outbox.nextOutboxDue(db, node)),
     retryOutbox: (deliveryId, now) => wrapDatabaseError(outbox.retryOutbox(db, deliveryId, now)),
     dropOutbox: (deliveryId, now) => wrapDatabaseError(outbox.dropOutbox(db, deliveryId, now)),
     openOutboxLink: (deliveryId, max) => wrapDatabaseError(outbox.openOutboxLink(db, deliveryId, max)),

@@ -241,8 +241,6 @@ export interface MediaStore {
   listOutbox(options?: ListOutbox): Promise<OutboxRow[]>;
   /** Makes waiting rows of a call's page due now. */
   wakeOutbox(callId: string, route: ReplyRoute, now: number): Promise<void>;
-  /** When the next row of this node is due; `null` when none waits. */
-  nextOutboxDue(): Promise<number | null>;
   /** By hand: sends again what failed or nobody can tell about. `false` when it is sent, under way, or too old. */
   retryOutbox(deliveryId: string, now: number): Promise<boolean>;
   /** By hand: gives up. `false` when it is done already. */

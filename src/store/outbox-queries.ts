@@ -121,22 +121,6 @@ export async function wakeOutbox(db: Db, callId: string, route: ReplyRoute, now:
     .execute();
 }
 
-export async function nextOutboxDue(db: Db, node: string): Promise<number | null> {
-  const row = await db
-    .selectFrom('outbox')
-    .select((select) =>
-      select.fn
-        .min(
-          sql<number>`case when status <> 'sending' or available_at > lease_until then available_at else lease_until end`,
-        )
-        .as('due'),
-    )
-    .where('node', '=', node)
-    .where('status', 'in', ['pending', 'retryable', 'sending'])
-    .executeTakeFirst();
-  return row?.due === null || row?.due === undefined ? null : Number(row.due);
-}
-
 export async function retryOutbox(db: Db, deliveryId: string, now: number): Promise<boolean> {
   const result = await db
     .updateTable('outbox')

@@ -103,7 +103,6 @@ function bounded(store: FullStore): FullStore {
     getOutbox: guard(store.getOutbox),
     listOutbox: guard(store.listOutbox),
     wakeOutbox: guard(store.wakeOutbox),
-    nextOutboxDue: guard(store.nextOutboxDue),
     retryOutbox: guard(store.retryOutbox),
     dropOutbox: guard(store.dropOutbox),
     openOutboxLink: guard(store.openOutboxLink),

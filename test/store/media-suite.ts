@@ -475,23 +475,6 @@ export function mediaStoreContract(open: () => Promise<FullStore>): void {
     expect(fixed(after as OutboxRow)).toEqual(fixed(before as OutboxRow));
   });
 
-  it('says when the next row is due', async () => {
-    const event = await turn();
-    await queue(event);
-    expect(await store.nextOutboxDue()).toBe(0);
-
-    const [claimed] = await claim();
-    expect(await store.nextOutboxDue()).toBe(epoch + 1000);
-
-    await store.changeOutbox(
-      claimed?.row.deliveryId ?? '',
-      1,
-      { status: 'retryable', error: 'timeout', availableAt: epoch + 77 },
-      epoch,
-    );
-    expect(await store.nextOutboxDue()).toBe(epoch + 77);
-  });
-
   it('forgets what is finished and old', async () => {
     const event = await turn();
     await queue(event);

@@ -169,9 +169,6 @@ export class SqliteStore implements FullStore {
   wakeOutbox(...args: Parameters<FullStore['wakeOutbox']>) {
     return this.#request('wakeOutbox', args);
   }
-  nextOutboxDue(...args: Parameters<FullStore['nextOutboxDue']>) {
-    return this.#request('nextOutboxDue', args);
-  }
   retryOutbox(...args: Parameters<FullStore['retryOutbox']>) {
     return this.#request('retryOutbox', args);
   }
