@@ -59,14 +59,15 @@ export interface DigitConsumer {
 /** Those who asked for keys, the first one first. */
 export class DigitConsumers {
   readonly #consumers = new Set<DigitConsumer>();
+  #closed = false;
 
   get count(): number {
     return this.#consumers.size;
   }
 
-  /** Returns how to take it off again; `null` when too many wait already. */
+  /** Returns how to take it off again; `null` when too many wait already, or no more keys come. */
   add(consumer: DigitConsumer): (() => void) | null {
-    if (this.#consumers.size >= MAX_DIGIT_CONSUMERS) return null;
+    if (this.#closed || this.#consumers.size >= MAX_DIGIT_CONSUMERS) return null;
     this.#consumers.add(consumer);
     return () => void this.#consumers.delete(consumer);
   }
@@ -82,6 +83,7 @@ export class DigitConsumers {
 
   close(): void {
     const consumers = [...this.#consumers];
+    this.#closed = true;
     this.#consumers.clear();
     for (const consumer of consumers) consumer.closed?.();
   }

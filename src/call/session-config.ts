@@ -12,6 +12,9 @@ import { composeInstructions } from './instructions.ts';
 import type { CallOptions, CallParts } from './options.ts';
 import { voiceToolDefinitions } from './voice-tools.ts';
 
+/** The machine's own; looked up once, because that takes a millisecond. */
+const MACHINE_TIMEZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** The leg's own format where the model takes it, so that nothing is converted; else the model's best. */
 function matching(formats: readonly AudioFormat[], leg: AudioFormat): AudioFormat {
   return formats.find((each) => sameFormat(each, leg)) ?? formats[0] ?? leg;
@@ -50,7 +53,7 @@ export function sessionConfig(
       caller: info.identity,
       route: info.carrier,
       locale: parts.config.locale,
-      timezone: parts.config.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timezone: parts.config.timezone ?? MACHINE_TIMEZONE,
       now: parts.clock.wallNow(),
       hasTools: tools.length > 1,
       hasHistory: history.length > 0,

@@ -4,13 +4,22 @@
  */
 import { type AudioData, audioByteLength, PCMU_8K } from '../../src/audio/index.ts';
 import { Call } from '../../src/call/call.ts';
-import type { CallParts } from '../../src/call/options.ts';
+import type { CallParts, LateResult } from '../../src/call/options.ts';
+import type { CallProgress } from '../../src/call/progress.ts';
 import { loadPrompts } from '../../src/call/prompts.ts';
-import { defaultToolPolicy } from '../../src/call/tool-policy.ts';
+import { toolPolicyOf } from '../../src/call/tool-policy.ts';
 import type { Clock, ClockTimer } from '../../src/clock.ts';
 import { type RealtimeConfigInput, realtimeConfigSchema } from '../../src/config.ts';
 import { Emitter } from '../../src/emitter.ts';
-import type { ExecuteToolOptions, ToolDefinition, ToolGateway, ToolResult } from '../../src/gateway/index.ts';
+import type {
+  AgentAnswer,
+  AgentDelegate,
+  AgentRequest,
+  ExecuteToolOptions,
+  ToolDefinition,
+  ToolGateway,
+  ToolResult,
+} from '../../src/gateway/index.ts';
 import type {
   CallLeg,
   CallLegEvents,
@@ -29,7 +38,7 @@ import type {
   ResponseStatus,
 } from '../../src/model/index.ts';
 import { silentLogger } from '../../src/observe/index.ts';
-import type { Synthesiser } from '../../src/speech/index.ts';
+import type { Synthesiser, VoiceActivityDetector } from '../../src/speech/index.ts';
 import type { CallEndReason, CallRow, Store, TurnOutcome, TurnRow } from '../../src/store/index.ts';
 
 interface ManualTimer {
@@ -79,9 +88,9 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets settled promises run their reactions. */
+/** Lets settled promises run their reactions, as long a chain of them as there is in a call. */
 export async function settle(): Promise<void> {
-  for (let i = 0; i < 30; i++) await Promise.resolve();
+  for (let i = 0; i < 30; i++) await null;
 }
 
 export const LEG_CAPABILITIES: LegCapabilities = {
@@ -128,6 +137,7 @@ export class TestLeg extends Emitter<CallLegEvents> implements CallLeg {
   }
 
   send(itemId: string, audio: AudioData): void {
+    if (this.isClosed) throw new Error('a send to a closed leg');
     const bytes = audioByteLength(audio);
     if (bytes === 0 || bytes % this.capabilities.frameBytes !== 0)
       throw new Error(`a send of ${bytes} bytes`);
@@ -171,11 +181,18 @@ export class TestLeg extends Emitter<CallLegEvents> implements CallLeg {
     this.gain = level;
   }
 
-  sendDtmf(): Promise<void> {
+  readonly sentDigits: string[] = [];
+  readonly transfers: string[] = [];
+  transferFails = false;
+
+  sendDtmf(digits: string): Promise<void> {
+    this.sentDigits.push(digits);
     return Promise.resolve();
   }
 
-  transfer(): Promise<void> {
+  transfer(target: string): Promise<void> {
+    if (this.transferFails) return Promise.reject(new Error('busy'));
+    this.transfers.push(target);
     return Promise.resolve();
   }
 
@@ -221,16 +238,22 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
   readonly requests: ResponseRequest[] = [];
   readonly outputs = new Map<string, string>();
   readonly context: string[] = [];
+  readonly restored: HistoryItem[] = [];
   readonly items = new Map<string, { ms: number; truncated: number | null; deleted: boolean }>();
   readonly openCalls = new Set<string>();
+  readonly #endedItems = new Set<string>();
   session: ModelSessionConfig | null = null;
   active: string | null = null;
   inputBytes = 0;
   isClosed = false;
   #count = 0;
 
-  constructor(ops: string[], violations: string[], capabilities: ModelCapabilities) {
+  /** Goes before the session's ids, so that no two sessions have one in common. */
+  readonly #prefix: string;
+
+  constructor(ops: string[], violations: string[], capabilities: ModelCapabilities, prefix = '') {
     super();
+    this.#prefix = prefix;
     this.ops = ops;
     this.violations = violations;
     this.capabilities = capabilities;
@@ -244,7 +267,9 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
 
   updateSession(): void {}
 
-  restore(_history: readonly HistoryItem[]): void {}
+  restore(history: readonly HistoryItem[]): void {
+    this.restored.push(...history);
+  }
 
   appendAudio(audio: AudioData): void {
     this.inputBytes += audioByteLength(audio);
@@ -301,7 +326,7 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
   // What the model does by itself.
 
   respond(requestId?: string): string {
-    const responseId = `r${++this.#count}`;
+    const responseId = `${this.#prefix}r${++this.#count}`;
     this.active = responseId;
     this.emit('responseStarted', requestId === undefined ? { responseId } : { responseId, requestId });
     return responseId;
@@ -315,7 +340,8 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
 
   speak(ms: number, itemId = `${this.active}_i`): void {
     const responseId = this.active;
-    if (responseId === null) return;
+    // As the real one: nothing is added to an item that is done.
+    if (responseId === null || this.#endedItems.has(itemId)) return;
     const item = this.items.get(itemId) ?? { ms: 0, truncated: null, deleted: false };
     item.ms += ms;
     this.items.set(itemId, item);
@@ -329,6 +355,7 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
   }
 
   endItem(itemId = `${this.active}_i`): void {
+    this.#endedItems.add(itemId);
     if (this.active !== null) this.emit('outputAudioDone', { responseId: this.active, itemId });
   }
 
@@ -343,6 +370,13 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
     if (responseId === null) return;
     this.active = null;
     this.emit('responseDone', { responseId, status });
+  }
+
+  /** The caller's turn is complete, and its words are known. */
+  callerSaid(itemId: string, text: string): void {
+    this.emit('speechStopped', {});
+    this.emit('inputCommitted', { itemId });
+    this.emit('inputTranscript', { itemId, text, final: true });
   }
 
   callerSpeaks(): void {
@@ -378,7 +412,8 @@ export class TestModels implements RealtimeModelFactory {
   }
 
   create(): RealtimeModel {
-    const model = new StrictModel(this.ops, this.violations, this.capabilities);
+    const prefix = this.sessions.length === 0 ? '' : `s${this.sessions.length + 1}`;
+    const model = new StrictModel(this.ops, this.violations, this.capabilities, prefix);
     this.sessions.push(model);
     return model;
   }
@@ -512,6 +547,35 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {}
 }
 
+/** Speech is what the test says it is; takes a window of 32 ms at a time. */
+export class TestDetector implements VoiceActivityDetector {
+  isSpeech = false;
+
+  process(): number {
+    return this.isSpeech ? 1 : 0;
+  }
+
+  reset(): void {}
+}
+
+/** A text agent that answers when the test says so. */
+export class TestDelegate implements AgentDelegate {
+  readonly asked: (AgentRequest & { answer: (text: string, isError?: boolean) => void })[] = [];
+
+  ask(request: AgentRequest): Promise<AgentAnswer> {
+    return new Promise((resolve) => {
+      const answer = (text: string, isError = false) => resolve({ text, isError });
+      this.asked.push({ ...request, answer });
+    });
+  }
+}
+
+/** Has no voice. */
+export const muteSynthesiser: Synthesiser = {
+  synthesise: () => Promise.reject(new Error('no voice')),
+  close: () => Promise.resolve(),
+};
+
 /** Says everything as 400 ms of tone. */
 export const testSynthesiser: Synthesiser = {
   synthesise: () => Promise.resolve({ samples: new Int16Array(6400).fill(3000), sampleRate: 16000 }),
@@ -521,13 +585,23 @@ export const testSynthesiser: Synthesiser = {
 export interface TestCall {
   readonly clock: ManualClock;
   readonly call: Call;
-  readonly leg: TestLeg;
+  /** The leg of now; `newLeg` replaces it. */
+  leg: TestLeg;
+  readonly legs: TestLeg[];
   readonly models: TestModels;
   readonly gateway: TestGateway;
   readonly store: MemoryStore;
   readonly ops: string[];
   readonly violations: string[];
   ended: CallEndReason | null;
+  readonly progress: CallProgress[];
+  readonly late: LateResult[];
+  readonly delegate: TestDelegate;
+  readonly detector: TestDetector;
+  /** Of an item, ms that came out of the loudspeaker, over all legs. */
+  heardMs(itemId: string): number;
+  /** The same call comes in on another leg. */
+  newLeg(): TestLeg;
   /** Moves time in steps of a frame, with the caller's silence on the line and promises settled. */
   advance(ms: number): Promise<void>;
 }
@@ -553,6 +627,9 @@ export function startCall(options: TestCallOptions = {}): TestCall {
   const config = realtimeConfigSchema.parse({ greeting: '', ...options.config });
   const legCapabilities = { ...LEG_CAPABILITIES, ...options.leg };
   const leg = new TestLeg(clock, ops, legCapabilities);
+  const delegate = new TestDelegate();
+  const detector = new TestDetector();
+  const late: LateResult[] = [];
   const call = new Call({
     id: 'c1',
     chatId: 'c1',
@@ -576,9 +653,12 @@ export function startCall(options: TestCallOptions = {}): TestCall {
       channel: 'realtime',
       gateway,
       persona: 'You are a test.',
-      toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
+      toolPolicy: toolPolicyOf(config),
       history: () => Promise.resolve([]),
       recordingDirectory: null,
+      delegate,
+      deliverLate: (result) => late.push(result),
+      createDetector: () => detector,
       ...options.parts,
     },
   });
@@ -586,23 +666,38 @@ export function startCall(options: TestCallOptions = {}): TestCall {
     clock,
     call,
     leg,
+    legs: [leg],
     models,
     gateway,
     store,
     ops,
     violations,
     ended: null,
+    progress: [],
+    late,
+    delegate,
+    detector,
+    heardMs: (itemId) => test.legs.reduce((sum, each) => sum + each.heardMs(itemId), 0),
+    newLeg() {
+      test.leg = new TestLeg(clock, ops, legCapabilities);
+      test.legs.push(test.leg);
+      call.attach(test.leg);
+      return test.leg;
+    },
     async advance(ms) {
       for (let left = ms; left > 0; left -= 20) {
-        if (!leg.isClosed) leg.emit('audio', SILENT_FRAME);
+        if (!test.leg.isClosed) test.leg.emit('audio', SILENT_FRAME);
         clock.advance(Math.min(20, left));
-        await settle();
+        // The rest of a chain may run in the next frame, as it might on a line.
+        for (let i = 0; i < 6; i++) await null;
       }
+      await settle();
     },
   };
   call.on('ended', (reason) => {
     test.ended = reason;
   });
+  call.on('progress', (progress) => test.progress.push(progress));
   call.open().catch(() => {});
   if (options.attach !== false) call.attach(leg);
   return test;
