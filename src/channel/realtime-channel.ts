@@ -17,6 +17,7 @@ import { type RealtimeConfig, type RealtimeConfigInput, realtimeConfigSchema } f
 import { isGateOn } from '../config-approvals.ts';
 import { VoiceError } from '../errors.ts';
 import type { ToolGateway } from '../gateway/index.ts';
+import type { Media, SpokenLine } from '../media/index.ts';
 import type { CommandModelFactoryOptions } from '../model/command/index.ts';
 import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
 import { createLogger, type Logger } from '../observe/index.ts';
@@ -51,6 +52,8 @@ export interface ChannelParts {
   readonly onTurnFinal?: (sessionKey: string) => void;
   /** The gate's other half: who asks on the line and shows the board. Has to be there when the config has a gate. */
   readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
+  /** Pictures and files for callers; the channel starts it, and does not close it. */
+  readonly media?: Media;
   readonly slotValues?: CommandModelFactoryOptions['slotValues'];
   readonly registry?: Registry;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -206,6 +209,7 @@ export class RealtimeVoiceChannel {
           : null,
         ...(this.#parts.onTurnFinal ? { onTurnFinal: this.#parts.onTurnFinal } : {}),
         approvals: this.#parts.operator?.approvals.inline ?? null,
+        media: this.#parts.media ?? null,
       });
       undo.push(async () => desk.hangUpAll());
       const server = createVoiceServer({
@@ -215,9 +219,15 @@ export class RealtimeVoiceChannel {
         logger,
         env,
         ...(this.#parts.operator ? { operator: this.#parts.operator } : {}),
+        ...(this.#parts.media ? { media: this.#parts.media } : {}),
         checks: { store: () => store.ping() },
         ...(this.#parts.registry ? { registry: this.#parts.registry } : {}),
       });
+      const { media } = this.#parts;
+      if (media) {
+        media.line = lineOf(desk);
+        await media.start();
+      }
       const { url } = await server.listen();
       undo.push(() => server.close());
       const release = async () => {
@@ -248,4 +258,13 @@ export class RealtimeVoiceChannel {
     this.#running = null;
     this.#release();
   }
+}
+
+/** Says a media reply's fallback on whichever call it belongs to. */
+function lineOf(desk: CallDesk): SpokenLine {
+  return {
+    isLive: (callId) => desk.call(callId)?.isAttached ?? false,
+    speakFallback: async (callId, text, signal) =>
+      (await desk.call(callId)?.speakWhenQuiet(text, signal)) ?? false,
+  };
 }

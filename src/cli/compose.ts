@@ -10,11 +10,18 @@ import { type ChannelParts, RealtimeVoiceChannel } from '../channel/index.ts';
 import { realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
 import { VoiceError } from '../errors.ts';
-import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } from '../host/index.ts';
+import {
+  createEmbeddedHost,
+  type EmbeddedHost,
+  type LoadedConfig,
+  loadConfig,
+  type OutboundMessage,
+} from '../host/index.ts';
 import { createLogger } from '../observe/index.ts';
 import { type FullStore, openStore } from '../store/index.ts';
 import { createApprovalParts, startApprovals } from './approval-parts.ts';
 import type { BannerFacts } from './banner.ts';
+import { createMediaParts, withGatedFiles } from './media-parts.ts';
 import { workspaceFiles } from './workspace-files.ts';
 
 export interface ComposeOptions {
@@ -34,9 +41,8 @@ export interface Gateway {
 
 /** @throws VoiceError `CONFIG_*`, `ADDRESS_IN_USE`, `STORE_*`, `PHRASE_INVALID` */
 export async function compose(options: ComposeOptions): Promise<Gateway> {
-  const config = withFlags(
-    await loadConfig(options.config === undefined ? {} : { path: options.config }),
-    options,
+  const config = withGatedFiles(
+    withFlags(await loadConfig(options.config === undefined ? {} : { path: options.config }), options),
   );
   const logger = createLogger(config.realtime.logLevel);
   // What was opened, to be closed in reverse: channel, host, store.
@@ -56,7 +62,17 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       publicBase: () => config.realtime.server.publicUrl ?? base.channel?.address ?? null,
     });
     const approvals = gate?.approvals ?? null;
-    const host = await createEmbeddedHost({ config, store, clock: realClock, logger, approvals });
+    const bus: { publish: (message: OutboundMessage) => Promise<void> | void } = { publish: () => {} };
+    const media = await createMediaParts({
+      config,
+      store,
+      clock: realClock,
+      logger,
+      publish: (message) => bus.publish(message),
+    });
+    if (media) undo.push(() => media.close());
+    const host = await createEmbeddedHost({ config, store, clock: realClock, logger, approvals, media });
+    bus.publish = (message) => host.bus.publishOutbound(message);
     undo.push(() => host.close());
     if (approvals) {
       undo.push(() => approvals.close());
@@ -70,6 +86,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       history: (sessionKey, limit) => host.history(sessionKey, limit),
       onTurnFinal: () => void host.projectTurns(),
       ...(gate ? { operator: gate } : {}),
+      ...(media ? { media } : {}),
       slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
     });
     base.channel = channel;

@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import { isGateOn } from '../config-approvals.ts';
 import { isVoiceError, VoiceError } from '../errors.ts';
 import type { ToolGate, ToolGateway } from '../gateway/index.ts';
+import type { Media } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Store } from '../store/index.ts';
 import { MessageBus } from './bus/index.ts';
@@ -24,6 +25,7 @@ import { McpServers } from './mcp/index.ts';
 import { ToolRegistry } from './registry.ts';
 import { projectTurns, rowText, Sessions } from './sessions/index.ts';
 import { createBuiltinTools } from './tools/index.ts';
+import { createMediaTools } from './tools/media/index.ts';
 
 export interface EmbeddedHostOptions {
   readonly config: LoadedConfig;
@@ -31,6 +33,8 @@ export interface EmbeddedHostOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Takes what media tools make; without it there are none. */
+  readonly media?: Media | null;
   /** Further places that no tool may reach, besides the config file, the data folder and the recordings. */
   readonly reservedRoots?: readonly string[];
   /** The gate in front of every tool, and the messages that decide; has to be there when the config has a gate. */
@@ -211,6 +215,10 @@ function createRegistry(options: EmbeddedHostOptions, bus: MessageBus, ssrf: Ssr
     },
   });
   for (const tool of tools) registry.register(tool);
+  if (options.media) {
+    const listed = realtime.tools.authorization.map(({ tool }) => tool);
+    for (const tool of createMediaTools(options.media, { policy, listed })) registry.register(tool);
+  }
   return registry;
 }
 

@@ -35,3 +35,10 @@ export {
   toolText,
 } from './registry-tool.ts';
 export { type BuiltinToolsOptions, createBuiltinTools, type ExecToolConfig } from './tools/index.ts';
+export {
+  createMediaTools,
+  MEDIA_FAILED,
+  type MediaToolDefinition,
+  mediaTool,
+  SEND_FILE,
+} from './tools/media/index.ts';

@@ -44,8 +44,7 @@ export const MAX_SHOWN = 200;
 export const PAGE_LINK_MS = 5 * 60_000;
 /** The carrier fetches an MMS's picture within this. */
 export const CARRIER_LINK_MS = 60 * 60_000;
-/** Times a link in an SMS may be opened, and times a carrier may fetch a picture. */
+/** Times a link in an SMS may be opened. */
 export const MAX_LINK_OPENS = 3;
-export const MAX_CARRIER_FETCHES = 10;
 /** Files that are read and checked at once for serving. */
 export const MAX_FILES_SERVED = 4;

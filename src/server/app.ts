@@ -11,6 +11,7 @@ import { VoiceError } from '../errors.ts';
 import type { Logger } from '../observe/index.ts';
 import { errorAnswer } from './errors.ts';
 import type { ReadyChecks } from './health.ts';
+import type { MediaFiles } from './media/index.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { ApprovalHooks } from './pages/approval-hooks.ts';
 import type { OperatorPages } from './pages/operator-pages.ts';
@@ -32,6 +33,8 @@ export interface AppParts {
   readonly metrics: ServerMetrics;
   /** The operator's page, and the webhooks that decide; where there is a gate. */
   readonly operator: OperatorPages | null;
+  /** Attachments behind signed links, where calls have media. */
+  readonly files: MediaFiles | null;
   readonly hooks: ApprovalHooks | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -80,6 +83,7 @@ export function createApp(parts: AppParts): Hono<Env> {
   });
 
   if (parts.operator) app.route('/', parts.operator.routes());
+  if (parts.files) app.route('/', parts.files.routes());
   if (parts.hooks) app.route('/', parts.hooks.routes());
 
   app.notFound((c) => problem(c, new VoiceError('ROUTE_NOT_FOUND', 'There is nothing at this address.')));

@@ -10,6 +10,7 @@ import { type ServerOptions, WebSocketServer } from 'ws';
 import { VoiceError } from '../errors.ts';
 import { errorAnswer } from './errors.ts';
 import { MAX_SOCKET_MESSAGE_BYTES, SOCKET_CLOSE_TIMEOUT_MS } from './limits.ts';
+import { MEDIA_LIVE_PATH, type MediaLive } from './media/index.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { BOARD_LIVE_PATH, type BoardLive } from './pages/board-live.ts';
 import type { PublicAddress } from './public-address.ts';
@@ -32,6 +33,7 @@ export class Upgrades {
   readonly #media: MediaSockets;
   readonly #metrics: ServerMetrics;
   readonly #board: BoardLive | null;
+  readonly #pages: MediaLive | null;
   readonly #wss = new WebSocketServer(SOCKET_OPTIONS);
 
   constructor(
@@ -39,8 +41,10 @@ export class Upgrades {
     media: MediaSockets,
     metrics: ServerMetrics,
     board: BoardLive | null = null,
+    pages: MediaLive | null = null,
   ) {
     this.#board = board;
+    this.#pages = pages;
     this.#address = address;
     this.#media = media;
     this.#metrics = metrics;
@@ -58,6 +62,14 @@ export class Upgrades {
         this.#wss.handleUpgrade(request, socket, head, (ws) => {
           socket.off('error', onError);
           this.#board?.accept(ws, session);
+        });
+        return;
+      }
+      if (this.#pages && target === MEDIA_LIVE_PATH) {
+        const callId = this.#pages.admit(request);
+        this.#wss.handleUpgrade(request, socket, head, (ws) => {
+          socket.off('error', onError);
+          this.#pages?.accept(ws, callId);
         });
         return;
       }

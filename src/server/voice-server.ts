@@ -10,6 +10,7 @@ import type { Registry } from 'prom-client';
 import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { type Clock, realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
+import type { Media } from '../media/index.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
 import { createApp } from './app.ts';
 import type { Desk } from './desk.ts';
@@ -22,6 +23,7 @@ import {
   SPARE_CONNECTIONS,
 } from './limits.ts';
 import { type ListeningAddress, listen } from './listen.ts';
+import { MediaFiles, MediaLive } from './media/index.ts';
 import { ServerMetrics } from './metrics.ts';
 import { ApprovalHooks } from './pages/approval-hooks.ts';
 import { BoardLive } from './pages/board-live.ts';
@@ -46,6 +48,8 @@ export interface VoiceServerOptions {
   readonly checks?: Readonly<Record<string, ReadyCheck>>;
   /** Where the server's own metrics go, and those of other rooms come from. */
   readonly registry?: Registry;
+  /** Serves what calls send, and the sockets of their pages. */
+  readonly media?: Media;
   /** Makes the operator's page and the webhooks that decide. */
   readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
   /** Where `TWILIO_AUTH_TOKEN` is looked up. @defaultValue `process.env` */
@@ -104,7 +108,8 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   const hooks = operator ? new ApprovalHooks(operator.approvals, clock) : null;
   const board =
     operator && pages ? new BoardLive({ approvals: operator.approvals, pages, guard, clock }) : null;
-  const upgrades = new Upgrades(address, media, metrics, board);
+  const live = options.media ? new MediaLive(options.media, guard) : null;
+  const upgrades = new Upgrades(address, media, metrics, board, live);
   const voice = new VoiceWebhook({ config, desk, tokens, clock, logger, isDraining });
   const ready = new ReadyChecks(options.checks ?? {}, clock);
   const app = createApp({
@@ -116,6 +121,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     ready,
     metrics,
     operator: pages,
+    files: options.media ? new MediaFiles(options.media) : null,
     hooks,
     clock,
     logger,
