@@ -36,7 +36,7 @@ function speak(request: SynthesisRequest): SynthesisResponse {
   const entries = Object.entries(lexicon);
   if (entries.length > 0) {
     args.push('-add_lex', '/lexicon');
-    files['lexicon'] = Buffer.from(entries.map(([word, phones]) => `${word} : ${phones}\n`).join(''));
+    files.lexicon = Buffer.from(entries.map(([word, phones]) => `${word} : ${phones}\n`).join(''));
   }
   const result = runWasi(flite, [...args, '-t', text, '-o', '/speech.wav'], files);
   const wav = result.files.get('speech.wav');
