@@ -133,6 +133,8 @@ export class CallTools {
         case 'continue': {
           // After a goodbye nothing more is said.
           if (this.#closed || this.#own.isGoodbyeSaid()) break;
+          // What finishes after the caller has moved on and was answered finishes silently; the model has its output.
+          if (effect.interrupted && interruptions.isAnswered) break;
           // While the caller speaks, or after they cut the batch short, their own turn brings the response.
           const waits = effect.interrupted || floor.callerSpeaks || interruptions.isOpen;
           requests.ask({ kind: waits ? 'refresh' : 'continuation' });

@@ -42,6 +42,7 @@ export class Interruptions {
   #turnBefore = 0;
   /** The model's answer to a sound that did not count was turned down; if words come after all, it is owed. */
   #answerOwed = false;
+  #isAnswered = false;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
@@ -57,6 +58,11 @@ export class Interruptions {
   /** It is not known yet whether the agent goes on. */
   get isOpen(): boolean {
     return this.#alarms.isOpen;
+  }
+
+  /** The model has begun to answer what the caller interrupted with. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
   }
 
   speechStarted(source: Detector): void {
@@ -114,6 +120,7 @@ export class Interruptions {
     }
     if (this.#resumed.size > 0) this.interrupt('model', { cancel: false });
     this.#answered();
+    this.#isAnswered = true;
     return true;
   }
 
@@ -130,6 +137,7 @@ export class Interruptions {
     const { output, requests, floor, link, line, notes, recording, hearing, hangup, tools, session } =
       this.#wiring;
     const now = this.#wiring.now();
+    this.#isAnswered = false;
     const wasBusy = requests.isBusy;
     const { model } = link;
     const isHeard = source === 'model' || source === 'local';
