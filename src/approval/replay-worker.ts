@@ -21,7 +21,7 @@ export const ABORT_GRACE_MS = 5000;
 export const MAX_RUNNING = 16;
 
 export interface ReplayWorkerOptions {
-  readonly approvals: Approvals;
+  readonly approvals: Pick<Approvals, 'store' | 'change' | 'on'>;
   /** The whole gateway: the same path as every call. */
   readonly gateway: Pick<ToolGateway, 'executeTool'>;
   readonly policy: () => Policy;
