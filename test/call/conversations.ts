@@ -297,7 +297,8 @@ class Player {
         if (model.active === null && !model.isClosed) model.respond();
         return;
       case 'answerRequest':
-        return void model.answerRequest();
+        if (!model.isClosed) model.answerRequest();
+        return;
       case 'speak':
         return model.speak(step.ms, `${model.active}_${step.item}`);
       case 'endItem':

@@ -26,7 +26,18 @@ const head = {
   durationMs: 10_000,
   endReason: 'agent_hangup',
   clock: 'real',
-  usage: { responses: 1, inputTokens: 0, outputTokens: 0, callerSpeechMs: 1000, agentSpeechMs: 1000 },
+  usage: {
+    responses: 1,
+    inputTokens: 0,
+    outputTokens: 0,
+    inputAudioTokens: 0,
+    cachedInputTokens: 0,
+    outputAudioTokens: 0,
+    seconds: 0,
+    callerSpeechMs: 1000,
+    agentSpeechMs: 1000,
+    turns: [],
+  },
 } as const;
 
 describe('the page of a call', () => {
