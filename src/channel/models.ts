@@ -50,6 +50,10 @@ export function createModels(parts: ModelParts): RealtimeModelFactory {
       logger,
       slotValues: parts.slotValues,
       interruptResponse,
+      endpointing: {
+        startThreshold: config.model.turnDetection.threshold,
+        silenceMs: config.model.turnDetection.silenceDurationMs,
+      },
     });
   }
   return createOpenAiModelFactory({

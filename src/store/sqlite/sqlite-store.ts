@@ -37,7 +37,12 @@ export class SqliteStore implements FullStore {
   /** @throws VoiceError `STORE_UNAVAILABLE`, `STORE_MIGRATION_FAILED` */
   static open(data: StoreWorkerData): Promise<SqliteStore> {
     const path = new URL(`./store-worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(path, { workerData: data, name: 'store' });
+    const worker = new Worker(path, {
+      workerData: data,
+      name: 'store',
+      // `node:sqlite` calls itself experimental on its first use; that is not for every start to say.
+      execArgv: [...process.execArgv, '--disable-warning=ExperimentalWarning'],
+    });
     return new Promise((resolve, reject) => {
       const store = new SqliteStore(worker, (failure) => {
         if (failure === null) {
