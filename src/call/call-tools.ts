@@ -7,6 +7,7 @@
 import type { ClockTimer } from '../clock.ts';
 import { toolResultText } from '../gateway/index.ts';
 import { type Filler, Fillers, spokenProgress, type WaitingTool } from './fillers.ts';
+import { toolModeOf } from './tool-policy.ts';
 import { type ToolCall, type ToolEffect, ToolLedger } from './tools.ts';
 import { VoiceToolRunner } from './voice-tool-runner.ts';
 import { keptArgs } from './voice-tools.ts';
@@ -174,7 +175,7 @@ export class CallTools {
   #runInHost(call: ToolCall, signal: AbortSignal, onProgress: (text: string) => void): void {
     const { parts, sessionKey, chatId } = this.#wiring.options;
     const { gateway, channel, media } = parts;
-    if (gateway === null || parts.config.tools.mode === 'delegate') {
+    if (gateway === null || toolModeOf(parts) === 'delegate') {
       this.#finished(call, `Error: there is no tool ${call.name} on this call.`, true);
       return;
     }

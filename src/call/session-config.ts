@@ -10,6 +10,7 @@ import type { LegCapabilities } from '../leg/index.ts';
 import type { HistoryItem, ModelSessionConfig } from '../model/index.ts';
 import { composeInstructions } from './instructions.ts';
 import type { CallOptions, CallParts } from './options.ts';
+import { toolModeOf } from './tool-policy.ts';
 import { voiceToolDefinitions } from './voice-tools.ts';
 
 /** The machine's own; looked up once, because that takes a millisecond. */
@@ -32,11 +33,11 @@ function withoutNamesakes(
 
 /** The host's tools, its agent, or both, and the call's own. */
 function toolsOf(parts: CallParts, leg: LegCapabilities, callId: string): ToolDefinition[] {
-  const { gateway, delegate, config, media } = parts;
-  const { mode } = config.tools;
+  const { gateway, config, media } = parts;
+  const mode = toolModeOf(parts);
   const all = mode === 'delegate' ? [] : (gateway?.getToolDefinitions() ?? []);
   const hosts = media ? media.visible(callId, all) : all;
-  const hasDelegate = mode !== 'direct' && delegate != null;
+  const hasDelegate = mode !== 'direct';
   const own = voiceToolDefinitions({ leg, config, hasTools: hosts.length > 0, hasDelegate });
   return withoutNamesakes(own, hosts);
 }

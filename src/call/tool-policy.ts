@@ -6,8 +6,14 @@
 
 import type { RealtimeConfig } from '../config.ts';
 import { toolMatcher } from '../gateway/index.ts';
+import type { CallParts } from './options.ts';
 import type { ToolPolicy } from './tools.ts';
 import { ASK_AGENT, TRANSFER_CALL } from './voice-tools.ts';
+
+/** What the model may call; without an agent to ask, the tools themselves. */
+export function toolModeOf(parts: Pick<CallParts, 'config' | 'delegate'>): RealtimeConfig['tools']['mode'] {
+  return parts.delegate ? parts.config.tools.mode : 'direct';
+}
 
 /** Names that only read: nothing is lost when they are aborted. Anything else may have begun to act. */
 const READ_ONLY = /^(read|list|find|get|search|look|show|grep|web_fetch|web_search|current)(_|$)/;

@@ -5,6 +5,7 @@
  */
 
 import type { z } from 'zod';
+import { toolModeOf } from './tool-policy.ts';
 import type { ToolCall } from './tools.ts';
 import {
   ASK_AGENT,
@@ -124,8 +125,8 @@ export class VoiceToolRunner {
     { signal, onProgress }: VoiceToolContext,
   ): Promise<VoiceToolResult> | VoiceToolResult | 'unknown' {
     const { parts, sessionKey, chatId } = this.#wiring.options;
-    const { delegate, channel, config } = parts;
-    if (!delegate || config.tools.mode === 'direct') return 'unknown';
+    const { delegate, channel } = parts;
+    if (!delegate || toolModeOf(parts) === 'direct') return 'unknown';
     const args = parse(askArgs, call.args);
     if (!args) return failed('Error: `request` must be a text that says what is wanted.');
     const text =

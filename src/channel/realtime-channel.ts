@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { loadAudio } from '../audio/index.ts';
-import { CallDesk, defaultToolPolicy, loadPrompts } from '../call/index.ts';
+import { CallDesk, type LateResult, loadPrompts, toolPolicyOf } from '../call/index.ts';
 import { type Clock, realClock } from '../clock.ts';
 import { type RealtimeConfig, type RealtimeConfigInput, realtimeConfigSchema } from '../config.ts';
 import { isGateOn } from '../config-approvals.ts';
@@ -24,6 +24,7 @@ import { createLogger, type Logger } from '../observe/index.ts';
 import { createVoiceServer, type VoiceServer } from '../server/index.ts';
 import { createSynthesiser, type Synthesiser } from '../speech/index.ts';
 import { openStore, type Store } from '../store/index.ts';
+import { BusDelegate, isInboundBus } from './bus-delegate.ts';
 import { historyOfTurns } from './history.ts';
 import { createModels } from './models.ts';
 
@@ -33,6 +34,7 @@ export const CHANNEL_NAME = 'realtime';
 export interface ChannelMessage {
   readonly chatId: string;
   readonly content: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** What an embedder may replace; everything has a default. */
@@ -50,6 +52,8 @@ export interface ChannelParts {
   /** What a session held before the call: earlier calls and text turns, oldest first. */
   readonly history?: (sessionKey: string, limit: number) => Promise<readonly HistoryItem[]>;
   readonly onTurnFinal?: (sessionKey: string) => void;
+  /** Takes the result of a tool that outlived its call, and is to be delivered, to the caller's session. */
+  readonly deliverLate?: (late: LateResult) => void;
   /** The gate's other half: who asks on the line and shows the board. Has to be there when the config has a gate. */
   readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
   /** Pictures and files for callers; the channel starts it, and does not close it. */
@@ -86,6 +90,7 @@ export class RealtimeVoiceChannel {
   readonly #gateway: ToolGateway | null;
   readonly #parts: ChannelParts;
   readonly #logger: Logger;
+  readonly #delegate: BusDelegate | null;
   #running: Running | null = null;
   #starting: Promise<Running> | null = null;
   #stopping: Promise<void> | null = null;
@@ -93,12 +98,13 @@ export class RealtimeVoiceChannel {
 
   /**
    * @param config - the section `channels.realtime`
-   * @param _bus - nanobot's message bus; what a caller says does not go through it, the gateway is the way to the tools
+   * @param bus - nanobot's message bus. What a caller says does not go through it; a whole request for the text agent
+   *   does (`tools.mode`)
    * @throws VoiceError `CONFIG_INVALID`
    */
   constructor(
     config: RealtimeConfigInput | RealtimeConfig,
-    _bus: unknown,
+    bus: unknown,
     options: RealtimeChannelOptions = {},
   ) {
     const parsed = realtimeConfigSchema.safeParse(config);
@@ -111,6 +117,7 @@ export class RealtimeVoiceChannel {
     this.config = parsed.data;
     this.#gateway = options.toolGateway ?? null;
     this.#parts = options.parts ?? {};
+    this.#delegate = isInboundBus(bus) ? new BusDelegate(bus) : null;
     this.#logger = this.#parts.logger ?? createLogger(this.config.logLevel);
   }
 
@@ -160,6 +167,7 @@ export class RealtimeVoiceChannel {
 
   /** Speaks a message of the agent's to the caller of that chat; without one on the line it is not for us. */
   async send(message: ChannelMessage): Promise<void> {
+    if (this.#delegate?.deliver(message)) return;
     const call = this.#running?.desk.callOfChat(message.chatId);
     if (call) await call.speakVerbatim(message.content);
     else this.#logger.debug('a message came for a chat that has no call');
@@ -175,6 +183,10 @@ export class RealtimeVoiceChannel {
         'channels.realtime.approvals: the host of this channel has no gate; only `start` of this package brings one.',
       );
     }
+    if (config.tools.mode !== 'direct' && !this.#delegate)
+      logger.warn(
+        'channels.realtime.tools.mode: there is no bus to ask the agent over; tools are called directly',
+      );
     const prompts = loadPrompts(config.locale);
     const undo: (() => Promise<unknown>)[] = [];
     try {
@@ -201,13 +213,15 @@ export class RealtimeVoiceChannel {
         channel: CHANNEL_NAME,
         gateway: this.#gateway,
         persona: config.persona ?? this.#parts.persona ?? DEFAULT_PERSONA,
-        toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
+        toolPolicy: toolPolicyOf(config),
+        delegate: this.#delegate,
         history: (key) =>
           history ? history(key, config.historyRows) : historyOfTurns(store, key, config.historyRows),
         recordingDirectory: config.recording.enabled
           ? (config.recording.directory ?? join(dataDirectory, 'recordings'))
           : null,
         ...(this.#parts.onTurnFinal ? { onTurnFinal: this.#parts.onTurnFinal } : {}),
+        ...(this.#parts.deliverLate ? { deliverLate: this.#parts.deliverLate } : {}),
         approvals: this.#parts.operator?.approvals.inline ?? null,
         media: this.#parts.media ?? null,
       });

@@ -12,6 +12,8 @@ export type ToolArguments = Readonly<Record<string, unknown>>;
 export interface ToolCallOptions {
   /** Aborted when nobody waits for the result any more; a tool stops what it can. */
   readonly signal: AbortSignal;
+  /** Told how far the tool has got, in a few plain words; somebody may be waiting on a phone. */
+  readonly onProgress?: (text: string) => void;
 }
 
 /**

@@ -25,6 +25,7 @@ export const ERROR_HINT = '\n\n[Analyze the error above and try a different appr
 
 export interface RegistryExecuteOptions {
   readonly signal?: AbortSignal;
+  readonly onProgress?: (text: string) => void;
 }
 
 type PreparedCall =
@@ -124,7 +125,9 @@ export class ToolRegistry {
       if (!call.ok) return withHint(toolError(call.error));
       const signal = options.signal ?? new AbortController().signal;
       signal.throwIfAborted();
-      const result = asResult(await untilAborted(call.tool.execute(call.args, { signal }), signal));
+      const { onProgress } = options;
+      const work = call.tool.execute(call.args, { signal, ...(onProgress && { onProgress }) });
+      const result = asResult(await untilAborted(work, signal));
       return result.isError ? withHint(result) : result;
     } catch (error) {
       const message = options.signal?.aborted

@@ -86,7 +86,7 @@ export class ToolRunner implements ToolGateway {
     options: ExecuteToolOptions,
   ): Promise<ToolResult> {
     const { registry, sessions, fileStates } = this.#options;
-    const { channel, chatId, signal } = options;
+    const { channel, chatId, signal, onProgress } = options;
     try {
       const session = await sessions.get(sessionKey);
       if (disabledTools(session).includes(name))
@@ -106,7 +106,7 @@ export class ToolRunner implements ToolGateway {
           },
           workspaceScope: this.#scopeFor(channel),
         },
-        () => registry.execute(name, args, signal ? { signal } : {}),
+        () => registry.execute(name, args, { ...(signal && { signal }), ...(onProgress && { onProgress }) }),
       );
     } catch (error) {
       // A session that can't be read has a policy that we don't know: nothing runs.

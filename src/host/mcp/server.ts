@@ -4,6 +4,7 @@ import {
   ErrorCode,
   McpError,
   type Tool as McpTool,
+  type Progress,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { type Clock, delay } from '../../clock.ts';
@@ -12,8 +13,8 @@ import type { Logger } from '../../observe/index.ts';
 import type { McpServerConfig } from '../config/index.ts';
 import type { SsrfPolicy } from '../guards/ssrf-policy.ts';
 import type { ToolRegistry } from '../registry.ts';
-import { type ToolArguments, toolError } from '../registry-tool.ts';
-import { isEnabled, registryTool, toToolResult } from './tool.ts';
+import { type ToolArguments, type ToolCallOptions, toolError } from '../registry-tool.ts';
+import { isEnabled, progressText, registryTool, toToolResult } from './tool.ts';
 import { openTransport } from './transport.ts';
 
 /** How long a server may take to start and to name its tools. */
@@ -175,16 +176,25 @@ export class McpServer {
     }
   }
 
-  async #call(tool: string, args: ToolArguments, signal: AbortSignal): Promise<ToolResult> {
+  async #call(
+    tool: string,
+    args: ToolArguments,
+    { signal, onProgress }: ToolCallOptions,
+  ): Promise<ToolResult> {
     const { name, config } = this.#options;
     const connection = this.#connection;
     if (!connection) {
       return toolError(`Error: The MCP server '${name}' is not running; it is being started again.`);
     }
     const request = { method: 'tools/call' as const, params: { name: tool, arguments: { ...args } } };
+    const reports = onProgress && {
+      onprogress: (progress: Progress) => onProgress(progressText(progress)),
+    };
     try {
       return await this.#withDeadline(config.toolTimeout * 1000, signal, async (options) =>
-        toToolResult(await connection.client.request(request, CallToolResultSchema, options)),
+        toToolResult(
+          await connection.client.request(request, CallToolResultSchema, { ...options, ...reports }),
+        ),
       );
     } catch (error) {
       signal.throwIfAborted();

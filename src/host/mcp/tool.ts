@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Tool as McpTool, Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolContentBlock, ToolResult } from '../../gateway/index.ts';
-import type { ToolArguments } from '../registry-tool.ts';
+import type { ToolArguments, ToolCallOptions } from '../registry-tool.ts';
 
 /** Longest name that chat and realtime models take. */
 export const MAX_TOOL_NAME_CHARS = 64;
@@ -9,7 +9,11 @@ export const MAX_TOOL_NAME_CHARS = 64;
 export const MAX_DESCRIPTION_CHARS = 4096;
 
 /** What calls a server's tool; the server behind it may have been started again meanwhile. */
-export type CallMcpTool = (tool: string, args: ToolArguments, signal: AbortSignal) => Promise<ToolResult>;
+export type CallMcpTool = (
+  tool: string,
+  args: ToolArguments,
+  options: ToolCallOptions,
+) => Promise<ToolResult>;
 
 /** `mcp_<server>_<tool>`, in letters that every model takes; one that is too long ends in a hash of itself. */
 export function mcpToolName(server: string, tool: string): string {
@@ -31,8 +35,14 @@ export function registryTool(server: string, tool: McpTool, call: CallMcpTool) {
     parameters: tool.inputSchema,
     // A hint of the server's, believed for one thing only: whether calls may run side by side.
     readOnly: tool.annotations?.readOnlyHint === true,
-    execute: (args: ToolArguments, { signal }: { signal: AbortSignal }) => call(tool.name, args, signal),
+    execute: (args: ToolArguments, options: ToolCallOptions) => call(tool.name, args, options),
   };
+}
+
+/** What a server reports of its progress, in words: its own, else how much of the whole; empty when it is neither. */
+export function progressText({ progress, total, message }: Progress): string {
+  if (message !== undefined && message !== '') return message;
+  return total !== undefined && total > 0 ? `${Math.round((100 * progress) / total)} percent` : '';
 }
 
 /** Text joined by newlines; pictures as blocks; of anything else only its kind. */

@@ -24,6 +24,17 @@ export function fixtureServer(): McpServer {
     return text('never');
   });
   server.registerTool('hang', { description: 'Never answers' }, () => new Promise(() => {}));
+  server.registerTool('slow', { description: 'Says how far it is' }, async ({ _meta, sendNotification }) => {
+    const progressToken = _meta?.progressToken;
+    if (progressToken === undefined) return text('nobody asked');
+    const report = (params: { progress: number; total?: number; message?: string }) =>
+      sendNotification({ method: 'notifications/progress', params: { progressToken, ...params } });
+    await report({ progress: 1, total: 4 });
+    await report({ progress: 2, message: 'Half of it' });
+    // The client forgets whom to tell as soon as the result is there.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return text('done');
+  });
   server.registerTool('fail', { description: 'Fails' }, async () => ({
     ...text('it failed'),
     isError: true,

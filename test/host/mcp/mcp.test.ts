@@ -72,7 +72,7 @@ describe('an MCP server over stdio', () => {
 
     expect(registry.getDefinitions().map((each) => each.function.name)).toEqual([
       'zebra',
-      ...['die', 'echo', 'env', 'fail', 'grow', 'hang', 'nothing', 'picture', 'pid'].map(
+      ...['die', 'echo', 'env', 'fail', 'grow', 'hang', 'nothing', 'picture', 'pid', 'slow'].map(
         (each) => `mcp_home_${each}`,
       ),
     ]);
@@ -157,6 +157,21 @@ describe('an MCP server over stdio', () => {
     expect(late).toMatchObject({ isError: true, content: expect.stringContaining('within 0.05 seconds') });
     expect(await cancelled).toMatchObject({ isError: true, content: expect.stringContaining('cancelled') });
     expect(await text(registry, 'mcp_home_echo', { text: 'still there' })).toBe('still there');
+  });
+
+  it('that says how far it is, is heard by whoever asked to', async () => {
+    const { registry } = await start({ home: stdio });
+    const heard: string[] = [];
+
+    const result = await registry.execute(
+      'mcp_home_slow',
+      {},
+      { onProgress: (progress) => heard.push(progress) },
+    );
+
+    expect(result.content).toBe('done');
+    expect(heard).toEqual(['25 percent', 'Half of it']);
+    expect(await text(registry, 'mcp_home_slow')).toBe('nobody asked');
   });
 
   it('that gets another tool while it runs has it in the registry', async () => {
