@@ -33,7 +33,7 @@ describe('after an hour', () => {
 
   it('with a tool or an interruption every few seconds, nothing is left', async () => {
     await converse(2);
-    const before = { heap: heapMb(), objects: leftovers(), handles: handles() };
+    const before = { heap: heapMb(), objects: await leftovers(), handles: handles() };
     const heaps: number[] = [];
 
     const tally = await converse(60, (minute) => {
@@ -55,7 +55,7 @@ describe('after an hour', () => {
     expect(after - before.heap).toBeLessThan(1);
     // While it goes on: the call's own record of 20,000 events at most, and the doubles' conversation.
     expect(heaps.at(-1)! - heaps[0]!).toBeLessThan(4);
-    expect(leftovers()).toEqual(before.objects);
+    expect(await leftovers()).toEqual(before.objects);
     expect(handles()).toBeLessThanOrEqual(before.handles);
   });
 });
@@ -63,7 +63,7 @@ describe('after an hour', () => {
 describe('after five hundred calls', () => {
   it(`that died at random points, nothing is left (seed ${SEED})`, async () => {
     await dieAtRandom(20, SEED + 1);
-    const before = { heap: heapMb(), objects: leftovers(), handles: handles() };
+    const before = { heap: heapMb(), objects: await leftovers(), handles: handles() };
 
     const deaths = await dieAtRandom(500, SEED);
 
@@ -80,7 +80,7 @@ describe('after five hundred calls', () => {
       violations: [],
     });
     expect(after - before.heap).toBeLessThan(2);
-    expect(leftovers()).toEqual(before.objects);
+    expect(await leftovers()).toEqual(before.objects);
     expect(handles()).toBeLessThanOrEqual(before.handles);
   });
 });

@@ -8,7 +8,7 @@ import { dieAtRandom } from './random-deaths.ts';
 
 describe('after a while', () => {
   it('of five minutes with a tool or an interruption every few seconds, nothing is left', async () => {
-    const before = leftovers();
+    const before = await leftovers();
     const handlesBefore = handles();
 
     const tally = await converse(5);
@@ -19,12 +19,12 @@ describe('after a while', () => {
     expect(tally.listeners.last).toBe(tally.listeners.first);
     expect(tally.timers.last).toBe(tally.timers.first);
     expect(tally.pending).toBe(0);
-    expect(leftovers()).toEqual(before);
+    expect(await leftovers()).toEqual(before);
     expect(handles()).toBeLessThanOrEqual(handlesBefore);
   });
 
   it(`60 calls that died at random points have left nothing (seed ${SEED})`, async () => {
-    const before = leftovers();
+    const before = await leftovers();
     const handlesBefore = handles();
 
     const deaths = await dieAtRandom(60, SEED);
@@ -38,7 +38,7 @@ describe('after a while', () => {
       violations: [],
     });
     expect(Object.keys(deaths.reasons).length).toBeGreaterThan(3);
-    expect(leftovers()).toEqual(before);
+    expect(await leftovers()).toEqual(before);
     expect(handles()).toBeLessThanOrEqual(handlesBefore);
   });
 });
