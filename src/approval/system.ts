@@ -23,6 +23,7 @@ import { PendingMirror } from './mirror.ts';
 import { approvalsAreOff } from './policy.ts';
 import { PolicyKeeper } from './policy-keeper.ts';
 import { ReplayWorker } from './replay-worker.ts';
+import { trackedStore } from './tracked-store.ts';
 
 /** How often what is too late is looked for. */
 export const SWEEP_EVERY_MS = 5000;
@@ -77,7 +78,8 @@ export class ApprovalSystem {
   /** @throws VoiceError `CONFIG_INVALID` for a locale without prompts */
   constructor(options: ApprovalSystemOptions) {
     this.#options = options;
-    const { config, store, clock, logger, locale, dataDirectory } = options;
+    const { config, clock, logger, locale, dataDirectory } = options;
+    const store = trackedStore(options.store, clock);
     this.policy = new PolicyKeeper({
       initial: config.toolGate,
       clock,

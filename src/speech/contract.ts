@@ -27,6 +27,12 @@ export interface Recognition {
   readonly text: string | null;
   /** Recogniser's own log probability of the hypothesis; only comparable between runs on the same audio. */
   readonly score: number;
+  /**
+   * What won against the phone loop before it was compared with free phones, and how it compared: log likelihood ratio
+   * for each 10 ms of words. Of a word as short as "no" the silence around it weighs most, and `text` stays `null`; only
+   * where it does no harm to be wrong may this be taken instead.
+   */
+  readonly heard?: { readonly text: string; readonly ratio: number };
 }
 
 export interface Recogniser {

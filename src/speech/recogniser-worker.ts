@@ -88,7 +88,9 @@ class Listener {
     const floats = Float32Array.from(samples, (sample) => sample / 32768);
     const score = this.#decode(floats);
     const text = rejectPhones(this.#decoder.get_text());
-    return { text: text !== null && this.#isPlausible(floats, score) ? text : null, score };
+    const ratio = text === null ? null : this.#likelihoodRatio(floats, score);
+    if (text === null || ratio === null) return { text: null, score };
+    return { text: ratio >= MIN_LIKELIHOOD_RATIO ? text : null, score, heard: { text, ratio } };
   }
 
   /** @returns the log probability of the best path */
@@ -110,16 +112,16 @@ class Listener {
    * the first pass the loop of phones pays a penalty for each, so that commands win at all; some foreign
    * speech then wins with them.
    */
-  #isPlausible(samples: Float32Array, score: number): boolean {
+  #likelihoodRatio(samples: Float32Array, score: number): number | null {
     const words = this.#decoder.get_alignment().w?.filter(({ t }) => !NOT_A_WORD.test(t)) ?? [];
     const spokenS = words.reduce((sum, { d }) => sum + d, 0);
-    if (spokenS < MIN_COVERAGE * (samples.length / 16_000 - EDGES_S)) return false;
+    if (spokenS < MIN_COVERAGE * (samples.length / 16_000 - EDGES_S)) return null;
     this.#configure(FREE_LOOP);
     this.#decoder.set_grammar(phoneLoopText(phones));
     this.#loaded = '';
     const free = this.#decode(samples);
     this.#configure(COMMANDS);
-    return (score - free) / (spokenS * FRAMES_PER_S) >= MIN_LIKELIHOOD_RATIO;
+    return (score - free) / (spokenS * FRAMES_PER_S);
   }
 
   #configure(settings: Readonly<Record<string, number>>): void {

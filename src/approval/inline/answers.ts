@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SpeechGrammar } from '../../speech/index.ts';
+import type { Recognition, SpeechGrammar } from '../../speech/index.ts';
 import type { Wording } from './wording.ts';
 
 export type Answer =
@@ -47,6 +47,17 @@ export function readAnswer(text: string, challenge: string, { speech, digits }: 
   if (!/^\d{2}$/.test(spoken)) return NONE;
   if (spoken !== challenge) return { kind: 'wrong_code' };
   return { kind: 'approve', scope: closing === undefined ? 'once' : 'call' };
+}
+
+/** From here on a "no" that the recogniser is not sure of is one: nothing runs by mistake because of it. */
+export const MIN_DENIAL_RATIO = -45;
+
+/** Reads what was recognised. Only a no may rest on what the recogniser is not sure of. */
+export function spokenAnswer({ text, heard }: Recognition, challenge: string, wording: Wording): Answer {
+  if (text !== null) return readAnswer(text, challenge, wording);
+  if (!heard || heard.ratio < MIN_DENIAL_RATIO) return NONE;
+  const unsure = readAnswer(heard.text, challenge, wording);
+  return unsure.kind === 'deny' ? unsure : NONE;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { ApprovalRow } from '../../store/index.ts';
 import type { Approvals, DecisionInput } from '../approvals.ts';
 import { isAtLeastInput, type Policy } from '../policy.ts';
 import { spokenSummary } from '../summary.ts';
-import { type Answer, answerGrammar, readAnswer } from './answers.ts';
+import { type Answer, answerGrammar, readAnswer, spokenAnswer } from './answers.ts';
 import { CHALLENGE_DIGITS, drawChallenge, MAX_WRONG_ENTRIES, matchKeys, spokenDigits } from './challenge.ts';
 import { AnswerEar, MAX_ANSWER_MS, type Utterance } from './ear.ts';
 import type { ApprovalFloor, FloorLine } from './floor.ts';
@@ -456,10 +456,10 @@ export class CallApprovals implements FloorLine {
     this.#recognising++;
     let answer: Answer = { kind: 'none' };
     try {
-      const { text } = await clock.track(
+      const heard = await clock.track(
         recogniser.recognise(utterance.samples, answerGrammar(wording, locale)),
       );
-      answer = text === null ? answer : readAnswer(text, asking.challenge, wording);
+      answer = spokenAnswer(heard, asking.challenge, wording);
     } catch (error) {
       this.#options.logger.warn(
         { code: isVoiceError(error) ? error.code : null },
