@@ -4,8 +4,7 @@
  * @module
  */
 
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { LateResult } from '../call/index.ts';
 import { type ChannelParts, RealtimeVoiceChannel } from '../channel/index.ts';
 import { realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
@@ -17,11 +16,11 @@ import {
   loadConfig,
   type OutboundMessage,
 } from '../host/index.ts';
-import { createLogger } from '../observe/index.ts';
-import { type FullStore, openStore } from '../store/index.ts';
+import { createLogger, type Logger } from '../observe/index.ts';
 import { createApprovalParts, startApprovals } from './approval-parts.ts';
 import type { BannerFacts } from './banner.ts';
 import { createMediaParts, withGatedFiles } from './media-parts.ts';
+import { openConfiguredStore, storeFile } from './store.ts';
 import { workspaceFiles } from './workspace-files.ts';
 
 export interface ComposeOptions {
@@ -85,6 +84,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       dataDirectory: config.host.dataDir,
       history: (sessionKey, limit) => host.history(sessionKey, limit),
       onTurnFinal: () => void host.projectTurns(),
+      deliverLate: (late) => void appendLate(host, late, logger),
       ...(gate ? { operator: gate } : {}),
       ...(media ? { media } : {}),
       slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
@@ -105,6 +105,17 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
   }
 }
 
+/** What a tool gave after its call: a text turn later knows of it as of what was said. */
+async function appendLate(host: EmbeddedHost, late: LateResult, logger: Logger): Promise<void> {
+  const { sessionKey, name, output } = late;
+  const content = `The tool ${name}, begun on the phone, has ended since: ${output}`;
+  try {
+    await host.sessions.append(sessionKey, [{ role: 'assistant', content, source: 'voice' }]);
+  } catch {
+    logger.warn({ tool: name }, 'a late result could not be kept');
+  }
+}
+
 function withFlags(loaded: LoadedConfig, options: ComposeOptions): LoadedConfig {
   const { realtime } = loaded;
   if (!realtime.enabled) {
@@ -112,22 +123,6 @@ function withFlags(loaded: LoadedConfig, options: ComposeOptions): LoadedConfig 
   }
   const { host = realtime.server.host, port = realtime.server.port } = options;
   return { ...loaded, realtime: { ...realtime, server: { ...realtime.server, host, port } } };
-}
-
-function storeFile(config: LoadedConfig): string {
-  return join(config.host.dataDir, 'realtime.db');
-}
-
-async function openConfiguredStore(config: LoadedConfig): Promise<FullStore> {
-  const { engine, url } = config.realtime.store;
-  if (engine === 'sqlite') {
-    await mkdir(config.host.dataDir, { recursive: true, mode: 0o700 });
-    return openStore({ engine, file: storeFile(config) });
-  }
-  if (url === undefined) {
-    throw new VoiceError('CONFIG_INVALID', 'channels.realtime.store.url: needed with the engine postgres.');
-  }
-  return openStore({ engine, url });
 }
 
 /** The manager builds the channel, and hands it the gateway that it opts in to; the parts are ours to add. */

@@ -28,6 +28,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'see and decide what waits for a person',
     load: async () => (await import('./approvals.ts')).registerApprovals,
   },
+  outbox: {
+    summary: 'what was sent to callers, and what got stuck',
+    load: async () => (await import('./outbox.ts')).registerOutbox,
+  },
   demo: {
     summary: 'a recorded caller phones in: no key, no network',
     load: async () => (await import('./demo.ts')).registerDemo,

@@ -1,4 +1,5 @@
 export type { AttachmentRef, Loaded } from './attachments.ts';
+export { deliveryAudit } from './audit.ts';
 export { type Admission, admit, revisionOf, type ToolAuthorization } from './authorization.ts';
 export { contentTypeOf, INLINE_TYPES } from './content-type.ts';
 export * from './limits.ts';
