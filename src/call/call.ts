@@ -12,6 +12,7 @@ import type { CallEndReason } from '../store/index.ts';
 import { Deadlines } from './deadlines.ts';
 import { collectDigits, type DigitRequest } from './digit-request.ts';
 import type { DigitConsumer } from './dtmf.ts';
+import { MAX_GOODBYE_MS } from './hangup.ts';
 import type { CallOptions } from './options.ts';
 import type { CallProgress } from './progress.ts';
 import { Wiring } from './wiring.ts';
@@ -113,7 +114,7 @@ export class Call extends Emitter<CallEvents> {
 
   /** Ends the call after a spoken word to the caller; nothing they say takes it back. */
   wind(reason: CallEndReason, words: string): void {
-    const { hangup, line, interruptions, verbatim, now } = this.#wiring;
+    const { hangup, line, floor, interruptions, verbatim, now } = this.#wiring;
     if (hangup.phase === 'ended') return;
     if (line.leg === null) {
       this.end(reason);
@@ -121,6 +122,8 @@ export class Call extends Emitter<CallEvents> {
     }
     interruptions.interrupt('tool');
     hangup.plan(reason, { final: true, spoken: false }, now());
+    // The last word is heard whole: there is no answer to come that it could be cut for.
+    floor.protect(now() + MAX_GOODBYE_MS);
     void verbatim.speak(words).then(() => hangup.goodbyeBegan());
   }
 

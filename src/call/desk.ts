@@ -76,17 +76,17 @@ export class CallDesk {
   }
 
   /**
-   * Gives an admitted call its leg.
+   * Gives an admitted call its leg, or a new one in place of the one it has: the carrier's stream came anew, and the
+   * newest counts.
    *
-   * @throws VoiceError `CALL_NOT_FOUND`: not admitted, ended, or it has its leg already
+   * @throws VoiceError `CALL_NOT_FOUND`: not admitted, or ended; `LEG_PROTOCOL`: a leg of another kind
    */
   attach(callId: string, leg: CallLeg): void {
     const entry = this.#entries.get(callId);
-    if (!entry || entry.claim === null)
-      throw new VoiceError('CALL_NOT_FOUND', 'There is no such call waiting for its media.');
-    entry.claim.clear();
-    entry.claim = null;
+    if (!entry) throw new VoiceError('CALL_NOT_FOUND', 'There is no such call waiting for its media.');
     entry.call.attach(leg);
+    entry.claim?.clear();
+    entry.claim = null;
   }
 
   call(callId: string): Call | undefined {

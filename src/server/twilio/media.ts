@@ -112,7 +112,8 @@ export class MediaSockets {
       logger.error({ err, event, callId: grant.callId }, 'leg listener threw');
     this.#legs.set(leg.callSid, leg);
     leg.on('closed', (reason) => {
-      this.#legs.delete(leg.callSid);
+      // The same call may have a newer stream by now.
+      if (this.#legs.get(leg.callSid) === leg) this.#legs.delete(leg.callSid);
       logger.info({ callId: grant.callId, reason }, 'media socket closed');
     });
     try {
