@@ -41,7 +41,8 @@ export class SqliteStore implements FullStore {
       workerData: data,
       name: 'store',
       // `node:sqlite` calls itself experimental on its first use; that is not for every start to say.
-      execArgv: [...process.execArgv, '--disable-warning=ExperimentalWarning'],
+      // Not the process's own flags: some of them are not for threads, and a worker refuses to start with those.
+      execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     return new Promise((resolve, reject) => {
       const store = new SqliteStore(worker, (failure) => {
