@@ -6,6 +6,7 @@ export const DEMO_LINES = {
   'list-files': 'What files are there?',
   'read-notes': 'Please read me the file, notes dot text.',
   'read-outside': 'Please read me the password file.',
+  'send-picture': 'Please send me a test picture.',
   'long-answer': 'Tell me about yourself.',
   interrupt: 'Please stop talking.',
   goodbye: 'Okay, thank you, goodbye.',

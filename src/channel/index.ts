@@ -3,6 +3,7 @@ export {
   CHANNEL_NAME,
   type ChannelMessage,
   type ChannelParts,
+  lineOf,
   type RealtimeChannelOptions,
   RealtimeVoiceChannel,
 } from './realtime-channel.ts';

@@ -275,7 +275,7 @@ export class RealtimeVoiceChannel {
 }
 
 /** Says a media reply's fallback on whichever call it belongs to. */
-function lineOf(desk: CallDesk): SpokenLine {
+export function lineOf(desk: CallDesk): SpokenLine {
   return {
     isLive: (callId) => desk.call(callId)?.isAttached ?? false,
     speakFallback: async (callId, text, signal) =>

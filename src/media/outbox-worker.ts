@@ -201,11 +201,13 @@ export class OutboxWorker {
     }
     // Written before it is tried: after a crash the right route is asked.
     const leaseUntil = clock.wallNow() + LEASE_MS;
-    const goesOn = await this.#options.store.changeOutbox(
-      row.deliveryId,
-      row.fence,
-      { status: 'sending', route: next.route, leaseUntil },
-      clock.wallNow(),
+    const goesOn = await clock.track(
+      this.#options.store.changeOutbox(
+        row.deliveryId,
+        row.fence,
+        { status: 'sending', route: next.route, leaseUntil },
+        clock.wallNow(),
+      ),
     );
     if (goesOn) await this.#attempt(row, next.route, next.address);
   }
@@ -214,7 +216,7 @@ export class OutboxWorker {
   async #next(row: OutboxRow, name: ReplyRoute, error: DeliveryErrorClass) {
     if (name === 'spoken') return null;
     if (error === 'attachment_missing') return { route: 'spoken', address: row.event.callId } as const;
-    const call = await this.#options.store.getCallMedia(row.event.callId);
+    const call = await this.#options.clock.track(this.#options.store.getCallMedia(row.event.callId));
     return call ? nextTarget(call, name) : null;
   }
 
@@ -252,7 +254,7 @@ export class OutboxWorker {
     const { store, clock } = this.#options;
     const now = clock.wallNow();
     const availableAt = now + this.#backoff(Math.max(row.attempts, 3));
-    await store.changeOutbox(row.deliveryId, row.fence, { status: 'unknown', availableAt }, now);
+    await clock.track(store.changeOutbox(row.deliveryId, row.fence, { status: 'unknown', availableAt }, now));
   }
 
   async #change(row: OutboxRow, change: OutboxChange, detail: string, reconciled = false): Promise<void> {
@@ -260,7 +262,7 @@ export class OutboxWorker {
     const now = clock.wallNow();
     const type = reconciled ? 'delivery.reconciled' : AUDIT_TYPES[change.status];
     const audit = type ? deliveryAudit(type, row, now, detail) : undefined;
-    const written = await store.changeOutbox(row.deliveryId, row.fence, change, now, audit);
+    const written = await clock.track(store.changeOutbox(row.deliveryId, row.fence, change, now, audit));
     const { callId, turn } = row.event;
     const facts = {
       callId,
@@ -280,7 +282,7 @@ export class OutboxWorker {
       row,
       address,
       attemptAt: row.attemptAt ?? clock.wallNow(),
-      load: () => attachments.load(row.tenant, row.event, row.attachmentId),
+      load: () => clock.track(attachments.load(row.tenant, row.event, row.attachmentId)),
     };
   }
 

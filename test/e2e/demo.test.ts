@@ -23,6 +23,7 @@ const SAID = [
   'call the dentist on monday',
   'the train to paris leaves at seven',
   'buy bread and coffee',
+  'i have a test picture for you but i can not show it on this line',
   'thank you for your call',
 ];
 const DECOYS = [
@@ -116,6 +117,7 @@ describe('the demo', () => {
       ['list_dir', false],
       ['read_file', false],
       ['read_file', true],
+      ['send_test_image', false],
       ['end_call', false],
     ]);
     expect(tools()[1]!.output).toContain('notes.txt');
@@ -126,8 +128,20 @@ describe('the demo', () => {
   it('understands the caller in every turn', () => {
     const heard = record.events.filter((event) => event.type === 'caller_speech').map((event) => event.text);
 
-    expect(heard).toHaveLength(7);
+    expect(heard).toHaveLength(8);
     expect(heard.filter((text) => text === null || text === '')).toEqual([]);
+  });
+
+  it('tells the caller of the picture that a phone can not show, word for word, once, after the answer', () => {
+    const said = spoken().map((event) => event.text);
+    const fallback = 'I have a test picture for you, but I can not show it on this line.';
+
+    expect(tools()[4]?.output).toBe(
+      '{"status":"queued","message":"It is on its way, and has not arrived yet."}',
+    );
+    expect(said.filter((text) => text.includes('test picture for you'))).toEqual([fallback]);
+    expect(said[said.indexOf(fallback) - 1]).toContain('It is on its way');
+    expect(spoken()[said.indexOf(fallback)]?.whole).toBe(true);
   });
 
   it('ends when the goodbye was heard, not before', () => {

@@ -13,7 +13,7 @@ afterEach(() => rig.close());
 const QUEUED = {
   status: 'queued',
   message:
-    'It goes to the caller by the best way there is. Say that it is on its way, not that it has arrived.',
+    'It is on its way, and has not arrived yet.',
 };
 
 describe('send_test_image', () => {

@@ -12,6 +12,7 @@ const SCRIPT: readonly (readonly [name: string, cue: Cue])[] = [
   ['list-files', { when: 'answered', delayMs: 600 }],
   ['read-notes', { when: 'answered', delayMs: 600 }],
   ['read-outside', { when: 'answered', delayMs: 600 }],
+  ['send-picture', { when: 'answered', delayMs: 600 }],
   ['long-answer', { when: 'answered', delayMs: 600 }],
   ['interrupt', { when: 'talks-over', delayMs: 3200 }],
   ['goodbye', { when: 'answered', delayMs: 700 }],

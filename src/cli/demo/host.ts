@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import type { RealtimeConfigInput } from '../../config.ts';
 import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } from '../../host/index.ts';
+import type { Media } from '../../media/index.ts';
 import { silentLogger } from '../../observe/index.ts';
 import type { Store } from '../../store/index.ts';
 import type { DemoFolders } from './workspace.ts';
@@ -25,6 +26,11 @@ export async function loadDemoConfig(
 }
 
 /** @throws VoiceError `STORE_UNAVAILABLE` */
-export function createDemoHost(config: LoadedConfig, store: Store, clock: Clock): Promise<EmbeddedHost> {
-  return createEmbeddedHost({ config, store, clock, logger: silentLogger });
+export function createDemoHost(
+  config: LoadedConfig,
+  store: Store,
+  clock: Clock,
+  media: Media | null,
+): Promise<EmbeddedHost> {
+  return createEmbeddedHost({ config, store, clock, media, logger: silentLogger });
 }

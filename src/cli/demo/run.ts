@@ -7,7 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallDesk, type CallProgress, defaultToolPolicy, loadPrompts } from '../../call/index.ts';
-import { CHANNEL_NAME, createModels } from '../../channel/index.ts';
+import { CHANNEL_NAME, createModels, lineOf } from '../../channel/index.ts';
 import { type Clock, realClock } from '../../clock.ts';
 import { VirtualClock } from '../../clock-virtual.ts';
 import { VoiceError } from '../../errors.ts';
@@ -16,6 +16,7 @@ import { type Clip, RECORDED_CALLER_CAPABILITIES, RecordedCaller } from '../../l
 import { type CallRecord, silentLogger } from '../../observe/index.ts';
 import { createSynthesiser } from '../../speech/index.ts';
 import { openStore } from '../../store/index.ts';
+import { createMediaParts } from '../media-parts.ts';
 import { workspaceFiles } from '../workspace-files.ts';
 import { createDemoHost, loadDemoConfig } from './host.ts';
 import type { DemoView } from './view.ts';
@@ -49,6 +50,7 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
     const loaded = await loadDemoConfig(folders, {
       model: { provider: 'command' },
       recording: { enabled: true, directory: options.out },
+      tools: { authorization: [{ tool: 'send_test_image' }] },
       greeting: 'Hello, this is nanobot. How can I help you?',
     });
     const config = loaded.realtime;
@@ -56,7 +58,16 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
     undo.push(() => synthesiser.close());
     const store = await openStore({ engine: 'sqlite', file: join(loaded.host.dataDir, 'realtime.db') });
     undo.push(() => store.close());
-    const host = await createDemoHost(loaded, store, clock);
+    const media = await createMediaParts({
+      config: loaded,
+      store,
+      clock,
+      logger: silentLogger,
+      publish: () => {},
+      env: {},
+    });
+    if (media) undo.push(() => media.close());
+    const host = await createDemoHost(loaded, store, clock, media);
     undo.push(() => host.close());
     const slotValues = async (slot: string) => (slot === 'file' ? workspaceFiles(folders.workspace) : []);
     const models = createModels({ config, clock, logger: silentLogger, synthesiser, env: {}, slotValues });
@@ -71,12 +82,17 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       prompts: loadPrompts(config.locale),
       channel: CHANNEL_NAME,
       gateway: createToolGatewayFacade(host.gateway, { channel: CHANNEL_NAME, ...config.tools }),
+      media,
       persona: 'You are nanobot.',
       toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
       history: (sessionKey) => host.history(sessionKey, config.historyRows),
       recordingDirectory: options.out,
       onTurnFinal: () => void clock.track(host.projectTurns()),
     });
+    if (media) {
+      media.line = lineOf(desk);
+      await media.start();
+    }
     const { progress, view } = options.watch(clock);
     const caller = new RecordedCaller({ clock, clips: options.clips });
     let ended = false;

@@ -65,12 +65,20 @@ export function isFailure(output: string): boolean {
   return typeof json === 'object' && json !== null && 'error' in json;
 }
 
+/** What a tool wrote for people to hear, beside a status that is not for the ear; `null` for any other result. */
+function messageOf(json: unknown): string | null {
+  if (typeof json !== 'object' || json === null || Object.keys(json).length !== 2) return null;
+  return 'status' in json && 'message' in json && typeof json.message === 'string' ? json.message : null;
+}
+
 /** A result in spoken words, a few sentences at most. */
 export function sayToolResult(output: string, prompts: CommandPrompts, locale: string): string {
   const text = output.trim();
   if (text === '') return prompts.toolDone;
   if (isFailure(text)) return prompts[failureOf(text)];
   const json = parseJson(text);
+  const message = messageOf(json);
+  if (message !== null) return shorten(plainText(message, prompts), prompts);
   if (json !== undefined) return shorten(sayTimes(sayJson(json, prompts), prompts, locale), prompts);
   if (/^\(Empty file\b|^Directory .* is empty$/.test(text)) return prompts.empty;
 

@@ -63,7 +63,7 @@ describe('the phrase files', () => {
   it.each(['en-us', 'fr-fr'])('of %s load, with every word in the dictionary', (locale) => {
     const book = loadPhrases(loadDictionary(locale));
     const tools = book.phrases.flatMap(({ meaning }) => (meaning.kind === 'tool' ? [meaning.tool] : []));
-    expect(new Set(tools)).toEqual(new Set(['current_time', 'list_dir', 'read_file']));
+    expect(new Set(tools)).toEqual(new Set(['current_time', 'list_dir', 'read_file', 'send_test_image']));
     expect(book.openSlots).toEqual(['file']);
     expect(() => loadCommandPrompts(locale)).not.toThrow();
   });

@@ -45,8 +45,7 @@ export const MEDIA_FAILED =
 
 const QUEUED = {
   status: 'queued',
-  message:
-    'It goes to the caller by the best way there is. Say that it is on its way, not that it has arrived.',
+  message: 'It is on its way, and has not arrived yet.',
 } as const;
 
 /** A tool for the registry, and known to `media` from now on; whether a session has it, its authorization says. */
@@ -62,7 +61,8 @@ export function mediaTool(media: Media, definition: MediaToolDefinition): Tool {
       if (!request?.call) return toolError(MEDIA_FAILED);
       const context = { ...request.call, sessionKey: request.sessionKey };
       try {
-        await media.run(name, context, options.signal, () => definition.make(args, options));
+        const queued = media.run(name, context, options.signal, () => definition.make(args, options));
+        await media.clock.track(queued);
         return toolText(JSON.stringify(QUEUED));
       } catch {
         return toolError(MEDIA_FAILED);
