@@ -107,7 +107,7 @@ export class CallTools {
   }
 
   #apply(effects: ToolEffect[]): void {
-    const { link, requests, interruptions, floor } = this.#wiring;
+    const { link, requests, interruptions, floor, session, isFullDuplex } = this.#wiring;
     for (const effect of effects) {
       switch (effect.type) {
         case 'run':
@@ -132,6 +132,10 @@ export class CallTools {
           this.#forget(effect.callId, effect.output, true);
           break;
         case 'continue': {
+          if (isFullDuplex) {
+            session.toolsReported(effect.responseId);
+            break;
+          }
           // After a goodbye nothing more is said.
           if (this.#closed || this.#own.isGoodbyeSaid()) break;
           // What finishes after the caller has moved on and was answered finishes silently; the model has its output.

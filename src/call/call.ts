@@ -8,6 +8,7 @@
 
 import { Emitter } from '../emitter.ts';
 import type { CallLeg } from '../leg/index.ts';
+import type { CallRecord } from '../observe/index.ts';
 import type { CallEndReason } from '../store/index.ts';
 import { Deadlines } from './deadlines.ts';
 import { collectDigits, type DigitRequest } from './digit-request.ts';
@@ -19,7 +20,7 @@ import { Wiring } from './wiring.ts';
 
 export interface CallEvents {
   /** Emitted exactly once, when everything of the call is freed and written. */
-  ended: [reason: CallEndReason];
+  ended: [reason: CallEndReason, record: CallRecord];
   progress: [progress: CallProgress];
 }
 
@@ -171,7 +172,7 @@ export class Call extends Emitter<CallEvents> {
       { callId: id, reason, durationMs: Math.round(durationMs), counters, inputTokens, outputTokens, cost },
       'call ended',
     );
-    this.emit('ended', reason);
+    this.emit('ended', reason, record);
     this.removeAllListeners();
   }
 }

@@ -238,6 +238,8 @@ export class ModelSide {
   #onResponseDone({ responseId, status, usage, errorCode }: Event<'responseDone'>): void {
     const { notes, log, output, requests, tools, fault, verbatim, options, floor } = this.#wiring;
     notes.response(log.turnOfResponse(responseId), usage);
+    // Without responses it is only an account of what was used.
+    if (this.#stream) return;
     for (const itemId of this.#items) output.end(itemId);
     const cancelled = requests.isCancelled(responseId) || status === 'cancelled';
     requests.done(responseId);
@@ -249,6 +251,11 @@ export class ModelSide {
     }
     // A greeting without audio protects nothing.
     if (!this.#spokeIn.has(responseId)) floor.unprotect();
+  }
+
+  /** A model without responses has the outputs of its tools: what they queued goes out now. */
+  toolsReported(callId: string): void {
+    this.#settleReplies(callId, 'release');
   }
 
   /** What tools of this turn queued goes out once the model has answered, and not at all when it failed. */

@@ -56,7 +56,7 @@ export type ToolEffect =
   /** A call that nobody waits for any more was stopped; it is only written down. */
   | { readonly type: 'stopped'; readonly callId: string; readonly output: string }
   /** Every call of a batch has its output: the model may speak about it. `interrupted`: the caller cut it short. */
-  | { readonly type: 'continue'; readonly interrupted: boolean };
+  | { readonly type: 'continue'; readonly responseId: string; readonly interrupted: boolean };
 
 interface Running {
   readonly call: ToolCall;
@@ -322,7 +322,7 @@ export class ToolLedger {
     this.#rounds++;
     // After the round that told it to speak, a model that still calls is not asked again: it would never end.
     if (this.#rounds > MAX_ROUNDS_WITHOUT_CALLER + 1) return [];
-    return [{ type: 'continue', interrupted: batch.interrupted && !batch.delivers }];
+    return [{ type: 'continue', responseId, interrupted: batch.interrupted && !batch.delivers }];
   }
 
   #batch(responseId: string): Batch {

@@ -7,6 +7,7 @@ export * from './fake-carrier.ts';
 export * from './fake-clock.ts';
 export * from './fake-gateway.ts';
 export * from './fake-model.ts';
+export * from './full-duplex-model.ts';
 export { CLIENT_EVENT_TYPES, type ClientEvent } from './model/client-event-schema.ts';
 export type { ConversationItem } from './model/conversation.ts';
 export { DEFAULT_TIMING, type FakeTiming } from './model/fake-response.ts';

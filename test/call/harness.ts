@@ -31,13 +31,14 @@ import type {
   HistoryItem,
   ModelCapabilities,
   ModelSessionConfig,
+  ModelUsage,
   RealtimeModel,
   RealtimeModelEvents,
   RealtimeModelFactory,
   ResponseRequest,
   ResponseStatus,
 } from '../../src/model/index.ts';
-import { silentLogger } from '../../src/observe/index.ts';
+import { type CallRecord, silentLogger } from '../../src/observe/index.ts';
 import type { Synthesiser, VoiceActivityDetector } from '../../src/speech/index.ts';
 import type { CallEndReason, CallRow, Store, TurnOutcome, TurnRow } from '../../src/store/index.ts';
 
@@ -365,11 +366,11 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
     this.emit('toolCall', { responseId: this.active, callId, name, args });
   }
 
-  done(status: ResponseStatus = 'completed'): void {
+  done(status: ResponseStatus = 'completed', usage?: ModelUsage): void {
     const responseId = this.active;
     if (responseId === null) return;
     this.active = null;
-    this.emit('responseDone', { responseId, status });
+    this.emit('responseDone', { responseId, status, ...(usage ? { usage } : {}) });
   }
 
   /** The caller's turn is complete, and its words are known. */
@@ -594,6 +595,7 @@ export interface TestCall {
   readonly ops: string[];
   readonly violations: string[];
   ended: CallEndReason | null;
+  record: CallRecord | null;
   readonly progress: CallProgress[];
   readonly late: LateResult[];
   readonly delegate: TestDelegate;
@@ -612,13 +614,14 @@ export interface TestCallOptions {
   readonly leg?: Partial<LegCapabilities>;
   readonly parts?: Partial<CallParts>;
   readonly attach?: boolean;
+  readonly clock?: ManualClock;
 }
 
 const prompts = loadPrompts('en-us');
 const SILENT_FRAME = new Uint8Array(160).fill(0xff);
 
 export function startCall(options: TestCallOptions = {}): TestCall {
-  const clock = new ManualClock();
+  const clock = options.clock ?? new ManualClock();
   const ops: string[] = [];
   const violations: string[] = [];
   const models = new TestModels(ops, violations, options.model);
@@ -673,6 +676,7 @@ export function startCall(options: TestCallOptions = {}): TestCall {
     ops,
     violations,
     ended: null,
+    record: null,
     progress: [],
     late,
     delegate,
@@ -694,8 +698,9 @@ export function startCall(options: TestCallOptions = {}): TestCall {
       await settle();
     },
   };
-  call.on('ended', (reason) => {
+  call.on('ended', (reason, record) => {
     test.ended = reason;
+    test.record = record;
   });
   call.on('progress', (progress) => test.progress.push(progress));
   call.open().catch(() => {});

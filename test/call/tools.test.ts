@@ -32,7 +32,9 @@ describe('the tool ledger', () => {
     ledger.called(call('a'), 0);
     expect(types(ledger.finished('a', 'A', false, 1))).toEqual(['output']);
 
-    expect(ledger.responseDone('r', false)).toEqual([{ type: 'continue', interrupted: false }]);
+    expect(ledger.responseDone('r', false)).toEqual([
+      { type: 'continue', responseId: 'r', interrupted: false },
+    ]);
   });
 
   it('runs a call that comes after the end of its response', () => {
@@ -120,7 +122,7 @@ describe('the tool ledger', () => {
 
     expect(ledger.finished('a', 'done', false, 2)).toEqual([
       { type: 'output', callId: 'a', output: 'done', isError: false },
-      { type: 'continue', interrupted: true },
+      { type: 'continue', responseId: 'r', interrupted: true },
     ]);
   });
 
