@@ -47,4 +47,60 @@ describe('bug 1: a truncate beyond the audio', () => {
       }
     },
   );
+
+  it.each([300, 700])(
+    'follows the carrier, not our clock, when it began to play %i ms late',
+    async (lateMs) => {
+      const line = await placeCall({
+        config: { greeting: 'Three point seven seconds.' },
+        model: { timing: { firstOutputMs: 0, speed: 20 } },
+        turns: ({ index }) => [
+          say('Three point seven seconds.', { durationMs: index === 0 ? ITEM_MS : 200 }),
+        ],
+      });
+      const { carrier, clock, fake } = line;
+      carrier.stallReading();
+      await clock.advance(lateMs);
+      carrier.resumeReading();
+      await clock.drive(carrier.whenAgentSpeaks());
+      await clock.advance(1500);
+
+      fake.session.startSpeech();
+      await clock.advance(100);
+
+      const [truncate] = fake.session.receivedOf('conversation.item.truncate');
+      const [segment] = carrier.heardSegments();
+      const heard = segment!.endMs - segment!.startMs;
+      expect(truncate!.audio_end_ms).toBeLessThanOrEqual(heard + 20);
+      expect(truncate!.audio_end_ms).toBeGreaterThanOrEqual(heard - 220);
+      await hangUp(line);
+    },
+  );
+
+  it('does not count what a carrier that stopped reading can not have played', async () => {
+    const line = await placeCall({
+      config: { greeting: 'Three point seven seconds.' },
+      model: { timing: { firstOutputMs: 0, speed: 20 } },
+      turns: ({ index }) => [say('Three point seven seconds.', { durationMs: index === 0 ? ITEM_MS : 200 })],
+    });
+    const { carrier, clock, fake } = line;
+    await clock.drive(carrier.whenAgentSpeaks());
+    await clock.advance(1000);
+    carrier.stallReading();
+    await clock.advance(1500);
+    const [segment] = carrier.heardSegments();
+    const heard = segment!.endMs - segment!.startMs;
+
+    fake.session.startSpeech();
+    await clock.advance(100);
+    carrier.resumeReading();
+    await clock.advance(100);
+
+    const [truncate] = fake.session.receivedOf('conversation.item.truncate');
+    // To the distance of two marks, 200 ms.
+    expect(truncate!.audio_end_ms).toBeLessThanOrEqual(heard + 220);
+    expect(truncate!.audio_end_ms).toBeGreaterThanOrEqual(heard - 220);
+    expect(carrier.queuedMs).toBe(0);
+    await hangUp(line);
+  });
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { call, raw, say } from '../../src/testing/index.ts';
+import { settle, startCall } from '../call/harness.ts';
 import { callerSays, hangUp, placeCall } from './line.ts';
 
 const again = (args: string) =>
@@ -44,5 +45,22 @@ describe('bug 28: a call id used a second time', () => {
       .filter(({ item }) => item.type === 'function_call_output');
     expect(outputs).toHaveLength(1);
     await hangUp(line);
+  });
+
+  it('by an adapter that lets it through is caught behind it too', async () => {
+    const test = startCall();
+    const model = test.models.current;
+    const responseId = model.respond();
+    model.call('call_1', 'send_email', '{"amount":5}');
+    await settle();
+
+    model.emit('toolCall', { responseId, callId: 'call_1', name: 'send_email', args: '{"amount":500}' });
+    model.done();
+    await settle();
+    test.gateway.pending[0]!.finish('sent');
+    await settle();
+
+    expect(test.gateway.calls).toEqual(['send_email']);
+    expect(test.violations).toEqual([]);
   });
 });
