@@ -39,7 +39,9 @@ export {
   type ToolGateway,
   type ToolResult,
 } from './gateway/index.ts';
+export { type MediaToolDefinition, mediaTool } from './host/index.ts';
 export type { CallLeg, CallLegEvents, LegCapabilities, LegCloseReason } from './leg/index.ts';
+export { type MadeMedia, Media, type MediaOptions, type MediaRunContext } from './media/index.ts';
 export type {
   HistoryItem,
   ModelCapabilities,
