@@ -17,6 +17,8 @@ export interface BannerFacts {
   readonly model: string;
   readonly agent: string;
   readonly store: string;
+  /** The operator's page, where there is a gate; with the token when it was made just now. */
+  readonly approvals?: { readonly url: string; readonly newToken: string | null } | null;
   readonly drainTimeoutS: number;
   /** What the config file says that was passed over, one line each. */
   readonly notes: readonly string[];
@@ -30,6 +32,7 @@ export function banner(facts: BannerFacts): string {
     ['Store', facts.store],
     ['Config', facts.configFile ?? 'no file found, defaults apply'],
   ];
+  if (facts.approvals) connected.push(['Approvals', facts.approvals.url]);
   if (facts.metricsUrl !== null) connected.push(['Metrics', facts.metricsUrl]);
   const rows = connected.map(([name, value]) => `  ${name.padEnd(10)} ${value}`);
   const ending =
@@ -37,7 +40,19 @@ export function banner(facts: BannerFacts): string {
     'A second one ends them at once.';
   const notes = facts.notes.length > 0 ? ['', 'Notes', ...facts.notes.map((note) => `  ${note}`)] : [];
   const title = `nanobot-realtime ${facts.version}`;
-  return [title, '', ...rows, ...notes, '', ...howToCall(facts), '', ending, ''].join('\n');
+  return [title, '', ...rows, ...tokenLines(facts), ...notes, '', ...howToCall(facts), '', ending, ''].join(
+    '\n',
+  );
+}
+
+function tokenLines({ approvals }: BannerFacts): string[] {
+  if (!approvals || approvals.newToken === null) return [];
+  return [
+    '',
+    'The operator’s token, shown this once; only its hash is kept',
+    `  ${approvals.newToken}`,
+    '  It opens the page above, and the command line: NANOBOT_REALTIME_OPERATOR_TOKEN=… nanobot-realtime approvals list',
+  ];
 }
 
 function howToCall({ publicUrl, url, twilio }: BannerFacts): string[] {

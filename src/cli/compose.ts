@@ -95,7 +95,10 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
     await channel.listen();
     host.channels.startAll();
     return {
-      facts: factsOf(config, host, channel),
+      facts: {
+        ...factsOf(config, host, channel),
+        approvals: gate && { url: `${channel.address ?? ''}/operator`, newToken: gate.newToken },
+      },
       activeCalls: () => channel.desk?.activeCalls ?? 0,
       close,
     };
