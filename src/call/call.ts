@@ -8,6 +8,7 @@
 
 import { Emitter } from '../emitter.ts';
 import type { CallLeg } from '../leg/index.ts';
+import type { SentMedia } from '../media/index.ts';
 import type { CallRecord } from '../observe/index.ts';
 import type { CallEndReason } from '../store/index.ts';
 import { Deadlines } from './deadlines.ts';
@@ -93,6 +94,11 @@ export class Call extends Emitter<CallEvents> {
    */
   async speakWhenQuiet(text: string, signal: AbortSignal): Promise<boolean> {
     return (await this.#wiring.quiet.wait(signal)) && this.speakVerbatim(text);
+  }
+
+  /** Puts what was sent to the caller into the record of the call. */
+  mediaSent(sent: SentMedia): void {
+    this.#wiring.notes.mediaSent(sent, this.#wiring.now());
   }
 
   /**

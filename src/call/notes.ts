@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { SentMedia } from '../media/index.ts';
 import type { ModelUsage } from '../model/index.ts';
 import { type CallRecord, CallRecorder } from '../observe/index.ts';
 import { LatencyMeter } from './latency.ts';
@@ -94,6 +95,13 @@ export class CallNotes {
 
   keyPressed(now: number): void {
     this.#record.event({ type: 'key', atMs: this.at(now) });
+  }
+
+  /** Something reached the caller, or was told of in words. */
+  mediaSent(sent: SentMedia, now: number): void {
+    this.#record.event({ type: 'media', atMs: this.at(now), ...sent });
+    const { kind, caption, route } = sent;
+    this.#emit({ type: 'media_sent', kind, caption, route });
   }
 
   response(turn: number, usage: ModelUsage | undefined): void {

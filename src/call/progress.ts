@@ -24,4 +24,11 @@ export type CallProgress =
     }
   /** From the end of the caller's speech to the agent's first audio. */
   | { readonly type: 'latency'; readonly turn: number; readonly latencyMs: number; readonly toolMs: number }
+  /** A picture or a file went to the caller, or was told of in words (`spoken`). */
+  | {
+      readonly type: 'media_sent';
+      readonly kind: string;
+      readonly caption: string;
+      readonly route: string;
+    }
   | { readonly type: 'fault'; readonly code: string };

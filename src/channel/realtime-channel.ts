@@ -280,5 +280,6 @@ export function lineOf(desk: CallDesk): SpokenLine {
     isLive: (callId) => desk.call(callId)?.isAttached ?? false,
     speakFallback: async (callId, text, signal) =>
       (await desk.call(callId)?.speakWhenQuiet(text, signal)) ?? false,
+    sent: (callId, sent) => desk.call(callId)?.mediaSent(sent),
   };
 }

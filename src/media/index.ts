@@ -9,5 +9,5 @@ export type { MediaEvent, PageSocket } from './pages.ts';
 export type { MadeMedia, MediaRunContext, MediaStep } from './replies.ts';
 export type { ChannelMessage } from './routes/channel.ts';
 export type { Delivery, DeliveryRoute, ReconcileOutcome, SendOutcome } from './routes/contract.ts';
-export type { SpokenLine } from './routes/spoken.ts';
+export type { SentMedia, SpokenLine } from './routes/spoken.ts';
 export type { MediaCaller } from './targets.ts';

@@ -12,7 +12,7 @@ import type { MediaConfig, ToolAuthorizationConfig } from '../config-media.ts';
 import { isVoiceError, VoiceError } from '../errors.ts';
 import type { ToolDefinition } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
-import type { MediaStore } from '../store/index.ts';
+import type { MediaStore, OutboxRow, ReplyRoute } from '../store/index.ts';
 import { Attachments } from './attachments.ts';
 import { type Admission, admit } from './authorization.ts';
 import { MAX_OPEN_SESSIONS } from './limits.ts';
@@ -35,6 +35,8 @@ export const RECOVER_AFTER_MS = 60_000;
 /** Finished deliveries, and the audit, are kept for so long. */
 export const KEEP_FINISHED_MS = 30 * 24 * 3600 * 1000;
 const RECOVER_ROWS = 500;
+/** Larger pictures are in the record of a call by their caption only. */
+const MAX_RECORDED_PICTURE_BYTES = 256 * 1024;
 
 export interface MediaOptions {
   readonly store: MediaStore;
@@ -111,6 +113,7 @@ export class Media {
       random,
       owner: randomBytes(8).toString('hex'),
       routes: this.#routes(),
+      onSent: (row, by) => void clock.track(this.#tell(row, by)),
       ...(onStep && { onStep }),
     });
     this.#replies = new Replies({
@@ -231,6 +234,20 @@ export class Media {
     await this.#worker.stop();
     await this.#messages?.close();
     this.#sessions.clear();
+  }
+
+  /** For the record of the call: what reached the caller, with the picture where it was shown. */
+  async #tell({ tenant, event, attachmentId, kind, caption }: OutboxRow, route: ReplyRoute): Promise<void> {
+    if (!this.line.sent || !this.line.isLive(event.callId)) return;
+    const isShown = route !== 'spoken' && kind === 'image';
+    const loaded = isShown
+      ? await this.attachments.load(tenant, event, attachmentId).catch(() => null)
+      : null;
+    const isSmall = loaded !== null && loaded.bytes.length <= MAX_RECORDED_PICTURE_BYTES;
+    const picture = isSmall
+      ? `data:${loaded.attachment.mime};base64,${loaded.bytes.toString('base64')}`
+      : undefined;
+    this.line.sent(event.callId, { kind, caption, route, ...(picture !== undefined && { picture }) });
   }
 
   async #wakePage(callId: string): Promise<void> {

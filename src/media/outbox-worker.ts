@@ -46,6 +46,8 @@ export interface OutboxWorkerOptions {
   readonly routes: readonly DeliveryRoute[];
   /** Names this worker in its leases. */
   readonly owner: string;
+  /** Told of what was sent; must not throw. */
+  readonly onSent?: (row: OutboxRow, by: ReplyRoute) => void;
   /** 0 to 1, for the jitter. */
   readonly random: () => number;
   readonly onStep?: (step: DeliveryStep) => void;
@@ -272,6 +274,7 @@ export class OutboxWorker {
       detail,
       attempts: row.attempts,
     };
+    if (written && change.status === 'sent') this.#options.onSent?.(row, change.by);
     if (written) logger.info(facts, 'media delivery');
     else logger.warn({ callId, turn, segment: row.segment }, 'a delivery was taken over meanwhile');
   }

@@ -153,6 +153,9 @@ function drawEvent(drawing: Drawing, event: CallEvent, pxPerMs: number): void {
     case 'line':
       drawing.text('fault', event.atMs, LANE.tools + 22, `line ${event.state}`);
       break;
+    case 'media':
+      drawing.text('toolname', event.atMs, LANE.tools + 24, `▣ ${cut(event.caption, 24)}`);
+      break;
     case 'key':
       drawing.text('key', event.atMs, LANE.caller + 62, '⌨', 'middle');
       break;
@@ -200,6 +203,21 @@ function drawing(record: CallRecord, wav: Buffer, pxPerMs: number): string {
   return `<svg id="timeline" data-left="${LEFT}" data-px-per-ms="${pxPerMs}" width="${width}" height="${LANE.total}" viewBox="0 0 ${width} ${LANE.total}" role="img" aria-label="Timeline of the call">${canvas}</svg>`;
 }
 
+const ROUTES: Readonly<Record<string, string>> = {
+  page: 'shown on the page',
+  channel: 'in the caller’s chat',
+  mms: 'by MMS',
+  sms: 'as a link by SMS',
+  spoken: 'told of in words',
+};
+
+/** Nothing but a picture that we made the address of. */
+function picture(event: CallEvent): string {
+  if (event.type !== 'media' || event.picture === undefined) return '';
+  if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/=]+$/.test(event.picture)) return '';
+  return `<br><img src="${event.picture}" alt="${html(event.caption)}" style="max-width:20rem">`;
+}
+
 function rows(record: CallRecord): string {
   const told = (event: CallEvent): [who: string, what: string, className: string] | null => {
     switch (event.type) {
@@ -227,6 +245,8 @@ function rows(record: CallRecord): string {
         return ['Goes on', `it was a noise; ${seconds(event.restMs)} had not been heard`, 'agent'];
       case 'line':
         return ['Line', event.state === 'lost' ? 'broke off' : 'is back', 'interruption'];
+      case 'media':
+        return ['Sent', `${event.caption} (${event.kind}, ${ROUTES[event.route] ?? event.route})`, 'agent'];
       case 'key':
         return ['Key', 'a key was pressed', 'caller'];
       case 'fault':
@@ -241,7 +261,7 @@ function rows(record: CallRecord): string {
       if (!line) return [];
       const [who, what, className] = line;
       return [
-        `<tr class="${className}" data-at="${Math.round(event.atMs)}"><td><button>${clock(event.atMs)}</button></td><th scope="row">${html(who)}</th><td>${html(what)}</td></tr>`,
+        `<tr class="${className}" data-at="${Math.round(event.atMs)}"><td><button>${clock(event.atMs)}</button></td><th scope="row">${html(who)}</th><td>${html(what)}${picture(event)}</td></tr>`,
       ];
     })
     .join('\n');
@@ -280,7 +300,7 @@ export async function renderCallPage(record: CallRecord, wavPath: string): Promi
   const recordedMs = ((wav.byteLength - WAV_HEADER_BYTES) / 4 / RATE) * 1000;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; media-src data: 'self' file:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; media-src data: 'self' file:; img-src data:">
 <title>Call ${html(record.id.slice(0, 8))}</title><style>${CALL_PAGE_STYLE}</style></head><body>
 <header><h1>Call <code>${html(record.id.slice(0, 8))}</code></h1><p>${html(record.startedAt.replace('T', ' ').slice(0, 19))} UTC · ${html(record.carrier)} ↔ ${html(record.provider)} · caller ${html(record.identityStrength)}${record.clock === 'virtual' ? ' · on virtual time: computing took none of it' : ''}</p></header>
 <dl class="figures">${figures(record)}</dl>

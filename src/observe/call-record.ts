@@ -47,6 +47,16 @@ export type CallEvent =
   | { readonly type: 'resumption'; readonly atMs: number; readonly restMs: number }
   /** The carrier's stream broke off, or is back. */
   | { readonly type: 'line'; readonly atMs: number; readonly state: 'lost' | 'back' }
+  /** Something was sent to the caller, or told of in words (`spoken`). */
+  | {
+      readonly type: 'media';
+      readonly atMs: number;
+      readonly kind: string;
+      readonly caption: string;
+      readonly route: string;
+      /** A picture that was shown, as a `data:` address; small ones only. */
+      readonly picture?: string;
+    }
   | { readonly type: 'key'; readonly atMs: number }
   | { readonly type: 'fault'; readonly atMs: number; readonly code: string };
 

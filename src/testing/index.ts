@@ -6,6 +6,7 @@ export type { CarrierViolation } from './carrier/stream-message.ts';
 export * from './fake-carrier.ts';
 export * from './fake-clock.ts';
 export * from './fake-gateway.ts';
+export * from './fake-messaging.ts';
 export * from './fake-model.ts';
 export * from './full-duplex-model.ts';
 export { CLIENT_EVENT_TYPES, type ClientEvent } from './model/client-event-schema.ts';

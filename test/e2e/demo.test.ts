@@ -53,6 +53,7 @@ const GRAMMAR = { id: 'listener', expression: [...SAID, ...DECOYS].join(' | ') }
 
 let out: string;
 let printed: string;
+let page: string;
 let record: CallRecord;
 let caller: Int16Array;
 let agent: Int16Array;
@@ -100,6 +101,7 @@ beforeAll(async () => {
   printed = result.stdout;
   const folder = join(out, readdirSync(out)[0]!);
   record = JSON.parse(readFileSync(join(folder, 'call.json'), 'utf8'));
+  page = readFileSync(join(folder, 'call.html'), 'utf8');
   const wav = readWav(readFileSync(join(folder, 'call.wav')));
   expect(wav.sampleRate).toBe(RATE);
   [caller, agent] = wav.channels as [Int16Array, Int16Array];
@@ -142,6 +144,10 @@ describe('the demo', () => {
     expect(said.filter((text) => text.includes('test picture for you'))).toEqual([fallback]);
     expect(said[said.indexOf(fallback) - 1]).toContain('It is on its way');
     expect(spoken()[said.indexOf(fallback)]?.whole).toBe(true);
+    expect(record.events.filter(({ type }) => type === 'media')).toMatchObject([
+      { caption: 'Test picture', kind: 'image', route: 'spoken' },
+    ]);
+    expect(page).toContain('Test picture (image, told of in words)');
   });
 
   it('ends when the goodbye was heard, not before', () => {

@@ -12,8 +12,7 @@ afterEach(() => rig.close());
 
 const QUEUED = {
   status: 'queued',
-  message:
-    'It is on its way, and has not arrived yet.',
+  message: 'It is on its way, and has not arrived yet.',
 };
 
 describe('send_test_image', () => {

@@ -120,6 +120,11 @@ export class DemoView {
           dim(`${seconds(progress.latencyMs)} from the last word to the answer${tools}`),
         ];
       }
+      case 'media_sent':
+        return [
+          'sent',
+          `${progress.caption} (${progress.route === 'spoken' ? 'told of in words' : progress.route})`,
+        ];
       case 'fault':
         return [alarm('fault'), progress.code];
       default:

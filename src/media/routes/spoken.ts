@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ReplyRoute } from '../../store/index.ts';
 import type { DeliveryRoute } from './contract.ts';
 
 export interface SpokenLine {
@@ -14,6 +15,17 @@ export interface SpokenLine {
    * be made, the call ended, or `signal` aborted before it began.
    */
   speakFallback(callId: string, text: string, signal: AbortSignal): Promise<boolean>;
+  /** Something reached the caller of this call, or was told of in words. */
+  sent?(callId: string, sent: SentMedia): void;
+}
+
+/** What became of one delivery, for the record of its call. */
+export interface SentMedia {
+  readonly kind: string;
+  readonly caption: string;
+  readonly route: ReplyRoute;
+  /** The picture itself as a `data:` address, where it was shown and is small. */
+  readonly picture?: string;
 }
 
 /** A caller who keeps talking is waited for, and asked again after this. */
