@@ -33,6 +33,29 @@ export function addNoise(samples: Int16Array, snrDb: number): Int16Array {
   return toInt16(raw.map((value, i) => (samples[i] ?? 0) + gain * value));
 }
 
+const COUGH_MS = 200;
+const COUGH_NOISE = 0.12;
+
+/**
+ * A cough out of the beginning of a grunt: a hard attack, noise in it, and gone. A voice detector takes it for speech;
+ * it is too short to be a word.
+ *
+ * @param samples - 16 kHz
+ */
+export function cough(samples: Int16Array): Int16Array {
+  const source = noise();
+  const start = samples.findIndex((sample) => Math.abs(sample) > 800);
+  let smooth = 0;
+  const out = Float64Array.from({ length: COUGH_MS * 16 }, (_, i) => {
+    const atMs = i / 16;
+    const loudness = Math.min(1, atMs / 8) * (atMs < 60 ? 1 : Math.exp((60 - atMs) / 55));
+    smooth += 0.45 * (source.next().value - smooth);
+    const breath = 26_000 * COUGH_NOISE * (atMs < 45 ? 1 : 0.35) * smooth;
+    return loudness * (1.6 * (1 - COUGH_NOISE) * (samples[start + i] ?? 0) + breath);
+  });
+  return toInt16(out);
+}
+
 export function amplify(samples: Int16Array, factor: number): Int16Array {
   return toInt16(Float64Array.from(samples, (sample) => sample * factor));
 }

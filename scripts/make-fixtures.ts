@@ -9,8 +9,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { loadAudio, resample, type SampleRate, writeWav } from '../src/audio/index.ts';
 import { createSynthesiser } from '../src/speech/index.ts';
-import { addNoise, amplify, clip } from './fixture-effects.ts';
-import { DEMO_LINES, UTTERANCES } from './fixture-lines.ts';
+import { addNoise, amplify, clip, cough } from './fixture-effects.ts';
+import { COUGH, DEMO_LINES, UTTERANCES } from './fixture-lines.ts';
 
 /** The agent speaks with slt; the caller must be somebody else. */
 const CALLER_VOICE = 'rms';
@@ -32,6 +32,7 @@ for (const [name, text] of Object.entries(DEMO_LINES)) {
   const { samples } = await caller.synthesise(text);
   save(`assets/demo/${name}.wav`, samples, 8000, 'pcmu');
 }
+save('assets/demo/cough.wav', cough((await caller.synthesise(COUGH)).samples), 8000, 'pcmu');
 for (const [name, text] of Object.entries(UTTERANCES)) {
   const { samples } = await caller.synthesise(text);
   save(`fixtures/synthesised/${name}-8k-mulaw.wav`, samples, 8000, 'pcmu');

@@ -110,6 +110,8 @@ export class CallNotes {
 
   /** It was a noise: the agent goes on with what was not heard. */
   resumed(restMs: number, now: number): void {
+    // What is gone on with answers nobody.
+    this.#latency.speechStarted();
     this.#record.event({ type: 'resumption', atMs: this.at(now), restMs });
     this.#emit({ type: 'resumed', restMs });
   }

@@ -11,9 +11,11 @@ const SCRIPT: readonly (readonly [name: string, cue: Cue])[] = [
   ['ask-time', { when: 'answered', delayMs: 600 }],
   ['list-files', { when: 'answered', delayMs: 600 }],
   ['read-notes', { when: 'answered', delayMs: 600 }],
+  ['count-words', { when: 'answered', delayMs: 600 }],
   ['read-outside', { when: 'answered', delayMs: 600 }],
   ['send-picture', { when: 'answered', delayMs: 600 }],
   ['long-answer', { when: 'answered', delayMs: 600 }],
+  ['cough', { when: 'talks-over', delayMs: 2200 }],
   ['interrupt', { when: 'talks-over', delayMs: 3200 }],
   ['goodbye', { when: 'answered', delayMs: 700 }],
 ];

@@ -12,6 +12,7 @@ import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } 
 import type { Media } from '../../media/index.ts';
 import { silentLogger } from '../../observe/index.ts';
 import type { Store } from '../../store/index.ts';
+import { countWordsTool } from './count-words.ts';
 import type { DemoFolders } from './workspace.ts';
 
 /** Writes the demo's config file and reads it back as `start` would. */
@@ -25,12 +26,18 @@ export async function loadDemoConfig(
   return loadConfig({ path });
 }
 
-/** @throws VoiceError `STORE_UNAVAILABLE` */
-export function createDemoHost(
+/**
+ * The embedded host, with one tool of the demo's own that takes its time.
+ *
+ * @throws VoiceError `STORE_UNAVAILABLE`
+ */
+export async function createDemoHost(
   config: LoadedConfig,
   store: Store,
   clock: Clock,
   media: Media | null,
 ): Promise<EmbeddedHost> {
-  return createEmbeddedHost({ config, store, clock, media, logger: silentLogger });
+  const host = await createEmbeddedHost({ config, store, clock, media, logger: silentLogger });
+  host.registry.register(countWordsTool(config.host.workspace, clock));
+  return host;
 }

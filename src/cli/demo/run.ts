@@ -6,7 +6,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CallDesk, type CallProgress, defaultToolPolicy, loadPrompts } from '../../call/index.ts';
+import { fileURLToPath } from 'node:url';
+import { CallDesk, type CallProgress, loadPrompts, toolPolicyOf } from '../../call/index.ts';
 import { CHANNEL_NAME, createModels, lineOf } from '../../channel/index.ts';
 import { type Clock, realClock } from '../../clock.ts';
 import { VirtualClock } from '../../clock-virtual.ts';
@@ -51,6 +52,7 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       model: { provider: 'command' },
       recording: { enabled: true, directory: options.out },
       tools: { authorization: [{ tool: 'send_test_image' }] },
+      phrasesFile: fileURLToPath(new URL('../../../assets/demo/phrases.json', import.meta.url)),
       greeting: 'Hello, this is nanobot. How can I help you?',
     });
     const config = loaded.realtime;
@@ -84,7 +86,7 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       gateway: createToolGatewayFacade(host.gateway, { channel: CHANNEL_NAME, ...config.tools }),
       media,
       persona: 'You are nanobot.',
-      toolPolicy: defaultToolPolicy(config.limits.toolTimeoutS * 1000),
+      toolPolicy: toolPolicyOf(config),
       history: (sessionKey) => host.history(sessionKey, config.historyRows),
       recordingDirectory: options.out,
       onTurnFinal: () => void clock.track(host.projectTurns()),
