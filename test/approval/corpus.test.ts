@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerGrammar, readAnswer } from '../../src/approval/inline/answers.ts';
 import { drawChallenge, matchKeys, spokenDigits } from '../../src/approval/inline/challenge.ts';
+import { loadWording } from '../../src/approval/inline/wording.ts';
 import { loadAudio } from '../../src/audio/index.ts';
 import { createRecogniser, grammarWords, loadDictionary, type Recogniser } from '../../src/speech/index.ts';
 import { CHALLENGE, runCorpus, SPOKEN, TYPED, WORDING } from './corpus.ts';

@@ -34,6 +34,8 @@ const promptsSchema = z.strictObject({
   toolCancelled: text,
   toolFailed: text,
   toolDone: text,
+  /** The tool waits for a person's approval elsewhere. */
+  approvalStaged: text,
   empty: text,
   /** `{list}` */
   listOne: text,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { sayApproval } from './approval-notes.ts';
 import { type CommandPrompts, fillIn } from './prompts.ts';
 import { sayName } from './spoken-name.ts';
 import { plainText, sayJson, sayList, sayTimes, shorten } from './spoken-text.ts';
@@ -75,6 +76,8 @@ function messageOf(json: unknown): string | null {
 export function sayToolResult(output: string, prompts: CommandPrompts, locale: string): string {
   const text = output.trim();
   if (text === '') return prompts.toolDone;
+  const approval = sayApproval(text, prompts);
+  if (approval !== null) return approval;
   if (isFailure(text)) return prompts[failureOf(text)];
   const json = parseJson(text);
   const message = messageOf(json);
