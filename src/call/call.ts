@@ -93,7 +93,7 @@ export class Call extends Emitter<CallEvents> {
    * whether it is on its way to the line; `false` when the signal fires, or the call ends, before it began.
    */
   async speakWhenQuiet(text: string, signal: AbortSignal): Promise<boolean> {
-    return (await this.#wiring.quiet.wait(signal)) && this.speakVerbatim(text);
+    return (await this.#wiring.still.wait(signal)) && this.speakVerbatim(text);
   }
 
   /** Puts what was sent to the caller into the record of the call. */
@@ -137,7 +137,7 @@ export class Call extends Emitter<CallEvents> {
   /** Ends the call now. Idempotent; `ended` follows when everything is freed and written. */
   end(reason: CallEndReason): void {
     const { hangup, output, hearing, recording, notes, line, tools } = this.#wiring;
-    const { interruptions, approvals, quiet, link, verbatim, words, ticker } = this.#wiring;
+    const { interruptions, approvals, quiet, still, link, verbatim, words, ticker } = this.#wiring;
     if (!hangup.end(reason)) return;
     const now = this.#wiring.now();
     ticker.remove(this.#tick);
@@ -149,6 +149,7 @@ export class Call extends Emitter<CallEvents> {
     approvals.closed(reason);
     interruptions.close();
     quiet.close();
+    still.close();
     tools.hungUp();
     link.close();
     verbatim.close();

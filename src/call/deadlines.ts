@@ -32,7 +32,7 @@ export class Deadlines {
 
   #coarse(now: number): void {
     const { interruptions, session, floor, requests, tools, log, output, verbatim } = this.#wiring;
-    const { link, quiet, line, hangup, approvals, end } = this.#wiring;
+    const { link, quiet, still, line, hangup, approvals, end } = this.#wiring;
     interruptions.tick(now);
     session.tick(now);
     const sinceSpeech = now - floor.lastSpeechEndedAt;
@@ -45,6 +45,7 @@ export class Deadlines {
       silent && !requests.isBusy && !floor.callerSpeaks && !interruptions.isOpen && !approvals.isAsking;
     link.tick(now, free && tools.runningCount === 0);
     quiet.tick(silent && !requests.isBusy);
+    still.tick(free);
     const reason = hangup.tick(now, silent && !requests.isBusy);
     if (reason !== null) {
       end(reason);

@@ -45,6 +45,8 @@ export class Wiring {
   readonly words = new SpokenWords();
   readonly hangup = new Hangup();
   readonly quiet = new Quiet();
+  /** The same for those who also wait until the caller is silent and nothing is being asked. */
+  readonly still = new Quiet();
   readonly silence: SilenceWatch;
   readonly floor: Floor;
   readonly memory: ConversationMemory;
