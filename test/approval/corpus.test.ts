@@ -50,11 +50,10 @@ describe('the challenge', () => {
     }
   });
 
-  it('is said in words that the recogniser knows', async () => {
-    const dictionary = await loadDictionary('en-us');
-    const unknown = [...grammarWords(answerGrammar(WORDING, 'en-us'))].filter(
-      (word) => !dictionary.has(word),
-    );
+  it.each(['en-us', 'fr-fr'])('is said in words that the recogniser of %s knows', (locale) => {
+    const dictionary = loadDictionary(locale);
+    const grammar = answerGrammar(loadWording(locale), locale);
+    const unknown = [...grammarWords(grammar)].filter((word) => !dictionary.has(word));
 
     expect(unknown).toEqual([]);
   });
