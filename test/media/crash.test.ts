@@ -8,7 +8,7 @@ const seeds = (count: number) =>
     : Array.from({ length: count / KILLS }, () => Math.floor(Math.random() * 2 ** 31));
 
 describe('a gateway that is killed after any durable step, or in the middle of a send', () => {
-  it('loses nothing, and sends nothing twice, where the carrier can tell', { timeout: 120_000 }, async () => {
+  it('loses nothing, and sends nothing twice, where the carrier can tell', { timeout: 240_000 }, async () => {
     const all = seeds(14);
     console.log(`crash seeds: ${all.join(' ')}`);
     for (const seed of all) {
@@ -18,7 +18,7 @@ describe('a gateway that is killed after any durable step, or in the middle of a
   });
 
   it('leaves unknown, and sends nothing twice, where the carrier can not tell', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const all = seeds(6);
     console.log(`crash seeds, no list: ${all.join(' ')}`);
