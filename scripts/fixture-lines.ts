@@ -8,6 +8,8 @@ export const DEMO_LINES = {
   'count-words': 'Please count the words.',
   'read-outside': 'Please read me the password file.',
   'send-picture': 'Please send me a test picture.',
+  'delete-report': 'Please delete the report.',
+  refuse: 'No.',
   'long-answer': 'Tell me about yourself.',
   interrupt: 'Please stop talking.',
   goodbye: 'Okay, thank you, goodbye.',

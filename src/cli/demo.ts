@@ -18,7 +18,8 @@ interface DemoFlags {
 
 const HELP = `
 A recorded caller asks the time, asks for the files in the workspace, has one read to them, asks for one outside the
-workspace (and hears that refused), talks over a long answer, and says goodbye. Speech is recognised and made on this
+workspace (and hears that refused), wants a file deleted (and says no when asked to approve it, then keys in the code),
+talks over a long answer, and says goodbye. Speech is recognised and made on this
 machine; the tools are the agent's own, behind their guards, in a workspace of the demo's own.
 
 It leaves  <out>/<call id>/call.wav   stereo, 8 kHz: caller left, agent right

@@ -134,6 +134,9 @@ describe('the demo', () => {
       ['count_words', false],
       ['read_file', true],
       ['send_test_image', false],
+      // Asked to approve it: refused by voice the first time, by the keyed code approved the second.
+      ['delete_file', false],
+      ['delete_file', false],
       ['end_call', false],
     ]);
     expect(tools()[1]!.output).toContain('notes.txt');
@@ -146,9 +149,26 @@ describe('the demo', () => {
     const understood = heard.filter((text) => text !== null && text !== '');
 
     // The cough is the one sound in which there is nothing to understand.
-    expect(heard).toHaveLength(10);
-    expect(understood).toHaveLength(9);
-    expect(heard.indexOf(null)).toBe(7);
+    expect(heard).toHaveLength(12);
+    expect(understood).toHaveLength(11);
+    expect(heard.indexOf(null)).toBe(9);
+  });
+
+  it('asks before it deletes: no means no, and the right digits mean once', () => {
+    const said = spoken().map((event) => event.text);
+    const prompts = said.filter((text) =>
+      text.startsWith('I need your approval for delete file: report dot txt'),
+    );
+
+    expect(prompts).toHaveLength(2);
+    expect(said.indexOf('All right. Nothing was done.')).toBeGreaterThan(said.indexOf(prompts[0]!));
+    expect(said.filter((text) => text === 'Approved. I will do it now.')).toHaveLength(1);
+    expect(said.filter((text) => text === 'Deleted report.txt.')).toHaveLength(1);
+    // What was keyed and answered is in no record.
+    const code = /code is (\w+ \w+);/.exec(prompts[1]!)![1]!;
+    expect(JSON.stringify(record.events.filter((event) => event.type === 'caller_speech'))).not.toContain(
+      code,
+    );
   });
 
   it('tells the caller of the picture that a phone can not show, word for word, once, after the answer', () => {

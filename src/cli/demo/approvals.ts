@@ -10,15 +10,15 @@ import { join } from 'node:path';
 import { type ApprovalSystem, createApprovals } from '../../approval/index.ts';
 import type { CallProgress } from '../../call/index.ts';
 import type { Clock } from '../../clock.ts';
-import type { ApprovalsConfig } from '../../config-approvals.ts';
+import type { RealtimeConfigInput } from '../../config.ts';
 import { type EmbeddedHost, type LoadedConfig, type Tool, toolError, toolText } from '../../host/index.ts';
 import { silentLogger } from '../../observe/index.ts';
 import type { FullStore } from '../../store/index.ts';
 
 /** `channels.realtime.approvals` of the demo. */
-export const DEMO_APPROVALS = {
+export const DEMO_APPROVALS: NonNullable<RealtimeConfigInput['approvals']> = {
   toolGate: { requireApproval: ['delete_*'], defaultMode: 'inline' },
-} as const;
+};
 
 /** The caller is logged in as this person. */
 export const DEMO_CALLER = { strength: 'authenticated', id: 'demo' } as const;
@@ -58,7 +58,7 @@ export function deleteFileTool(workspace: string): Tool {
 
 /** Made before the host, which does not start beside a gate that it has not been given. */
 export function createDemoApprovals(
-  config: LoadedConfig & { readonly realtime: { readonly approvals: ApprovalsConfig } },
+  config: LoadedConfig,
   store: FullStore,
   clock: Clock,
 ): ApprovalSystem | null {

@@ -14,7 +14,11 @@ const SCRIPT: readonly (readonly [name: string, cue: Cue])[] = [
   ['count-words', { when: 'answered', delayMs: 600 }],
   ['read-outside', { when: 'answered', delayMs: 600 }],
   ['send-picture', { when: 'answered', delayMs: 600 }],
-  ['long-answer', { when: 'answered', delayMs: 600 }],
+  // Asked to approve it: no, by voice. The second time the code is keyed in.
+  ['delete-report', { when: 'answered', delayMs: 900 }],
+  ['refuse', { when: 'answered', delayMs: 1200 }],
+  ['delete-report', { when: 'answered', delayMs: 1500 }],
+  ['long-answer', { when: 'answered', delayMs: 2500 }],
   ['cough', { when: 'talks-over', delayMs: 2200 }],
   ['interrupt', { when: 'talks-over', delayMs: 3200 }],
   ['goodbye', { when: 'answered', delayMs: 700 }],

@@ -6,6 +6,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ApprovalSystem } from '../../approval/index.ts';
 import type { Clock } from '../../clock.ts';
 import type { RealtimeConfigInput } from '../../config.ts';
 import { createEmbeddedHost, type EmbeddedHost, type LoadedConfig, loadConfig } from '../../host/index.ts';
@@ -36,8 +37,9 @@ export async function createDemoHost(
   store: Store,
   clock: Clock,
   media: Media | null,
+  approvals: ApprovalSystem | null = null,
 ): Promise<EmbeddedHost> {
-  const host = await createEmbeddedHost({ config, store, clock, media, logger: silentLogger });
+  const host = await createEmbeddedHost({ config, store, clock, media, approvals, logger: silentLogger });
   host.registry.register(countWordsTool(config.host.workspace, clock));
   return host;
 }

@@ -19,6 +19,13 @@ import { createSynthesiser } from '../../speech/index.ts';
 import { openStore } from '../../store/index.ts';
 import { createMediaParts } from '../media-parts.ts';
 import { workspaceFiles } from '../workspace-files.ts';
+import {
+  createDemoApprovals,
+  DEMO_APPROVALS,
+  DEMO_CALLER,
+  keysInCode,
+  startDemoApprovals,
+} from './approvals.ts';
 import { createDemoHost, loadDemoConfig } from './host.ts';
 import type { DemoView } from './view.ts';
 import { createDemoFolders } from './workspace.ts';
@@ -53,6 +60,7 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       recording: { enabled: true, directory: options.out },
       tools: { authorization: [{ tool: 'send_test_image' }] },
       phrasesFile: fileURLToPath(new URL('../../../assets/demo/phrases.json', import.meta.url)),
+      approvals: DEMO_APPROVALS,
       greeting: 'Hello, this is nanobot. How can I help you?',
     });
     const config = loaded.realtime;
@@ -69,8 +77,13 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       env: {},
     });
     if (media) undo.push(() => media.close());
-    const host = await createDemoHost(loaded, store, clock, media);
+    const approvals = createDemoApprovals(loaded, store, clock);
+    const host = await createDemoHost(loaded, store, clock, media, approvals);
     undo.push(() => host.close());
+    if (approvals) {
+      undo.push(() => approvals.close());
+      await startDemoApprovals(approvals, host, folders.workspace);
+    }
     const slotValues = async (slot: string) => (slot === 'file' ? workspaceFiles(folders.workspace) : []);
     const models = createModels({ config, clock, logger: silentLogger, synthesiser, env: {}, slotValues });
     undo.push(() => models.close());
@@ -85,6 +98,7 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
       channel: CHANNEL_NAME,
       gateway: createToolGatewayFacade(host.gateway, { channel: CHANNEL_NAME, ...config.tools }),
       media,
+      approvals: approvals?.inline ?? null,
       persona: 'You are nanobot.',
       toolPolicy: toolPolicyOf(config),
       history: (sessionKey) => host.history(sessionKey, config.historyRows),
@@ -97,21 +111,24 @@ export async function runDemoCall(options: DemoOptions): Promise<DemoResult> {
     }
     const { progress, view } = options.watch(clock);
     const caller = new RecordedCaller({ clock, clips: options.clips });
+    const keys = keysInCode((digit) => caller.emit('dtmf', digit));
     let ended = false;
     const end = Promise.withResolvers<void>();
     desk.onCall = (call) => {
       call.on('progress', progress);
+      call.on('progress', keys);
       call.on('ended', () => {
         ended = true;
         end.resolve();
       });
     };
     const { callId } = await desk.admit({
-      identity: { strength: 'none', id: null },
+      identity: DEMO_CALLER,
       route: 'demo',
       carrier: RECORDED_CALLER_CAPABILITIES.carrier,
       carrierCallId: 'demo',
-      leg: RECORDED_CALLER_CAPABILITIES,
+      // Of this recording the caller has the keys as well.
+      leg: { ...RECORDED_CALLER_CAPABILITIES, dtmfIn: true },
     });
     desk.attach(callId, caller);
     caller.start();
