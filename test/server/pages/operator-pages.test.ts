@@ -203,7 +203,9 @@ describe('the operator’s page', () => {
         sessionKey: 'telegram:1',
       },
     ]);
-    const detail = JSON.parse(await (await fetch(`${url}/operator/api/approvals/${id}`, { headers: { cookie } })).text());
+    const detail = JSON.parse(
+      await (await fetch(`${url}/operator/api/approvals/${id}`, { headers: { cookie } })).text(),
+    );
     expect(detail).toMatchObject({
       approval: { column: 'Done', decidedBy: 'operator', decidedInput: 'page' },
     });
