@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkTruth, crash, randomMs } from './crash.ts';
 
-describe('a process that is killed', { timeout: 60_000 }, () => {
+describe('a process that is killed', { timeout: 240_000 }, () => {
   it.each([
     ['persisted', 'pending', 0],
     ['prompted', 'pending', 0],
@@ -21,9 +21,9 @@ describe('a process that is killed', { timeout: 60_000 }, () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000_000);
   it(`at 20 random moments runs nothing twice, loses nothing and tells the truth (seed ${seed})`, async () => {
     const moments = randomMs(seed);
-    for (let i = 0; i < 10; i++) {
-      const pair = [moments.next().value, moments.next().value];
-      for (const result of await Promise.all(pair.map((ms) => crash('-', 60, ms)))) checkTruth(result);
+    for (let i = 0; i < 5; i++) {
+      const few = Array.from({ length: 4 }, () => moments.next().value);
+      for (const result of await Promise.all(few.map((ms) => crash('-', 60, ms)))) checkTruth(result);
     }
   });
 });

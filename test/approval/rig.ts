@@ -109,7 +109,7 @@ export async function rig({ toolGate, mode = 'manual', started = true, ...rest }
 
 /** Lets promises that are under way on an in-memory store come to their end. */
 export async function settle(): Promise<void> {
-  for (let i = 0; i < 50; i++) await Promise.resolve();
+  for (let i = 0; i < 500; i++) await Promise.resolve();
 }
 
 export const statusOf = (result: ToolResult): string =>
