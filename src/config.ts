@@ -103,7 +103,7 @@ const interruptionSchema = z
     /** An answer that was cut by a noise goes on where it was cut. */
     resumeFalseAlarms: z.boolean().default(true),
     /** No word and no answer for this long after the caller fell silent: it was a noise. */
-    falseAlarmWaitMs: z.int().min(100).max(10_000).default(1500),
+    falseAlarmWaitMs: z.int().min(100).max(10_000).default(2500),
     /** Listens for the caller's voice itself, beside the model. */
     localDetector: z.boolean().default(false),
     /** The greeting can't be interrupted. */

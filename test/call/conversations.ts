@@ -416,6 +416,7 @@ export async function playConversation(input: Conversation): Promise<void> {
         policy: input.policy,
         protectGreeting: input.protectGreeting,
         localDetector: input.localDetector,
+        falseAlarmWaitMs: 1500,
       },
       limits: { toolTimeoutS: 30, silenceTimeoutS: 30 },
       tools: {

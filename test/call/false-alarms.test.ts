@@ -8,9 +8,17 @@ beforeAll(() => loadAudio());
 
 const policy = { resumeFalseAlarms: true, falseAlarmWaitMs: 1500 };
 
+const wait = { falseAlarmWaitMs: 1500 } as const;
+
+/** `startCall`, with a short wait for words. */
+function start(options: NonNullable<Parameters<typeof startCall>[0]> = {}): TestCall {
+  const { config } = options;
+  return startCall({ ...options, config: { ...config, interruption: { ...wait, ...config?.interruption } } });
+}
+
 /** The agent is `ms` into an answer of ten seconds. */
-async function inAnswer(options: Parameters<typeof startCall>[0] = {}, ms = 2000): Promise<TestCall> {
-  const test = startCall(options);
+async function inAnswer(options: Parameters<typeof start>[0] = {}, ms = 2000): Promise<TestCall> {
+  const test = start(options);
   const model = test.models.current;
   model.respond();
   model.speak(10_000);
@@ -148,7 +156,7 @@ describe('a false alarm', () => {
   });
 
   it('is no matter of the words of the turn before, which come late', async () => {
-    const test = startCall();
+    const test = start();
     const model = test.models.current;
     model.callerSpeaks();
     model.emit('speechStopped', {});
@@ -167,14 +175,14 @@ describe('a false alarm', () => {
   });
 
   it('goes on with an announcement, but not with a filler', async () => {
-    const test = startCall();
+    const test = start();
     void test.call.speakVerbatim('Your parcel is here.');
     await test.advance(200);
     await cough(test, 100);
     await test.advance(2200);
     expect(test.heardMs('verbatim_2')).toBeGreaterThan(200);
 
-    const waiting = startCall({ config: { limits: { fillerAfterMs: 500 } } });
+    const waiting = start({ config: { limits: { fillerAfterMs: 500 } } });
     waiting.models.current.respond();
     waiting.models.current.call('a', 'send_email');
     waiting.models.current.done();
@@ -186,7 +194,7 @@ describe('a false alarm', () => {
   });
 
   it('over a goodbye lets the goodbye be heard to its end, and then the line drops', async () => {
-    const test = startCall();
+    const test = start();
     const model = test.models.current;
     model.respond();
     model.speak(3000);
@@ -205,7 +213,7 @@ describe('a false alarm', () => {
   });
 
   it('has an answer that was cut while it was made finished by the model', async () => {
-    const test = startCall();
+    const test = start();
     const model = test.models.current;
     model.respond();
     model.speak(3000);

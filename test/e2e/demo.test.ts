@@ -151,7 +151,7 @@ describe('the demo', () => {
     // The cough is the one sound in which there is nothing to understand.
     expect(heard).toHaveLength(12);
     expect(understood).toHaveLength(11);
-    expect(heard.indexOf(null)).toBe(9);
+    expect(heard.indexOf('')).toBe(9);
   });
 
   it('asks before it deletes: no means no, and the right digits mean once', () => {

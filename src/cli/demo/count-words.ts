@@ -21,13 +21,17 @@ export function countWordsTool(workspace: string, clock: Clock): Tool {
     readOnly: true,
     async execute(_args, { signal }) {
       if (!(await delay(clock, COUNT_WORDS_MS, signal))) throw new Error('stopped');
-      const files = await workspaceFiles(workspace);
-      const texts = await Promise.all(files.map((file) => readFile(join(workspace, file), 'utf8')));
-      const words = texts
-        .join(' ')
-        .split(/\s+/)
-        .filter((word) => word !== '');
-      return `There are ${words.length} words in ${files.length} files.`;
+      return clock.track(count(workspace));
     },
   };
+}
+
+async function count(workspace: string): Promise<string> {
+  const files = await workspaceFiles(workspace);
+  const texts = await Promise.all(files.map((file) => readFile(join(workspace, file), 'utf8')));
+  const words = texts
+    .join(' ')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return `There are ${words.length} words in ${files.length} files.`;
 }

@@ -241,17 +241,23 @@ export class CommandModel extends Emitter<RealtimeModelEvents> implements Realti
     await this.#refreshSlots();
     if (this.#isClosed()) return;
     let text: string | null = null;
+    let isHeard = true;
     try {
       const { grammar } = this.#commands;
       ({ text } = await this.#options.clock.track(this.#options.recogniser.recognise(samples, grammar)));
     } catch (error) {
+      isHeard = false;
       this.#options.logger.warn({ err: error }, 'an utterance could not be recognised');
     }
     if (this.#isClosed()) return;
     if (text !== null) {
       this.#conversation.addText('user', text, itemId);
       this.emit('inputTranscript', { itemId, text, final: true });
-    } else if (speechMs < MIN_ANSWERED_SPEECH_MS) return;
+    } else {
+      // There is nothing to understand in it: whoever was interrupted by it may go on.
+      if (isHeard) this.emit('inputTranscript', { itemId, text: '', final: true });
+      if (speechMs < MIN_ANSWERED_SPEECH_MS) return;
+    }
     if (this.#turns.length < MAX_WAITING_TURNS) this.#turns.push(text);
     this.#nextTurn();
   }
