@@ -183,9 +183,11 @@ describe('our section of the config', () => {
   });
 
   it('names every key that is known where one is unknown, and no wild guess', async () => {
-    const [line] = await problems({ tools: { zebra: 1 } });
+    const [line] = await problems({ identity: { zebra: 1 } });
 
-    expect(line).toBe('channels.realtime.tools.zebra: unknown key; Known here: allow, deny');
+    expect(line).toBe(
+      'channels.realtime.identity.zebra: unknown key; Known here: acceptAttestation, personSession',
+    );
   });
 
   it('shows no secret, no number and none of a person’s words', async () => {
