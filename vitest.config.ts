@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.long.test.ts'],
+    // Measurements of time run afterwards, alone: vitest.quiet.config.ts.
+    exclude: ['test/**/*.long.test.ts', 'test/**/*.quiet.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     maxWorkers: 2,

@@ -13,8 +13,8 @@ const SEGMENTS = 6;
 const SEGMENT_FRAMES = 25;
 /** Even so another process can spoil one measurement; it can't spoil every one. */
 const ATTEMPTS = 8;
-/** An idle ticker that is later than this says nothing about a wait of 50 ms: that measurement doesn't count. */
-const TOO_NOISY_MS = FSYNC_MS / 2;
+/** An idle ticker that is later than this says nothing about a difference of 2 ms: that measurement doesn't count. */
+const TOO_NOISY_MS = 8;
 
 const p99 = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN;
@@ -69,7 +69,9 @@ function busyWriter(store: Store) {
 }
 
 describe('a disk that takes 50 ms for every commit', () => {
-  it('adds less than 2 ms to the 99th percentile of a 20 ms audio ticker', { timeout: 90_000 }, async () => {
+  it('adds less than 2 ms to the 99th percentile of a 20 ms audio ticker', {
+    timeout: 120_000,
+  }, async (context) => {
     const store = await openStore({
       engine: 'sqlite',
       file: join(dir, 'slow.db'),
@@ -100,10 +102,14 @@ describe('a disk that takes 50 ms for every commit', () => {
 
     const shown = extras.map((each) => each?.toFixed(2) ?? 'too noisy').join(', ');
     console.info(`slow disk: p99 extra delay, ms: ${shown}`);
+    context.skip(
+      extras.every((each) => each === null),
+      `this machine is too busy to measure 2 ms: an idle ticker alone is later than ${TOO_NOISY_MS} ms`,
+    );
     expect(extras.some(isGood), shown).toBe(true);
   });
 
-  it('would be heard if the wait were on the main thread', { timeout: 60_000 }, async () => {
+  it('would be heard if the wait were on the main thread', { timeout: 60_000 }, async (context) => {
     const never = new Int32Array(new SharedArrayBuffer(4));
     let frames = 0;
     const blockNowAndThen = () => {
@@ -116,6 +122,7 @@ describe('a disk that takes 50 ms for every commit', () => {
       extra = await extraDelay(blockNowAndThen, async () => {}, 2);
     }
 
+    context.skip(extra === null, 'this machine is too busy to measure');
     expect(extra).toBeGreaterThan(10);
   });
 });

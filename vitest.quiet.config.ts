@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests that measure time: one at a time, with nothing beside them. */
+export default defineConfig({
+  test: {
+    include: ['test/**/*.quiet.test.ts'],
+    testTimeout: 60_000,
+    maxWorkers: 1,
+    fileParallelism: false,
+    pool: 'forks',
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  },
+});
