@@ -97,6 +97,23 @@ describe('an interruption', () => {
     expect(test.ops).not.toContain('send');
   });
 
+  it('keeps out what still comes of an answer that was done but not heard to its end', async () => {
+    const test = startCall();
+    const model = test.models.current;
+    const responseId = model.respond();
+    model.speak(4000);
+    model.done();
+    await test.advance(1000);
+    model.callerSpeaks();
+    model.callerSaid('u1', 'Stop.');
+    test.ops.length = 0;
+
+    model.emit('outputAudio', { responseId, itemId: 'late', audio: new Uint8Array(8000).fill(0x20) });
+    await test.advance(500);
+
+    expect(test.ops).not.toContain('send');
+  });
+
   it('by a short noise is forgotten under the policy that turns the agent down first', async () => {
     const test = startCall({ config: { interruption: { policy: 'duck-then-confirm', confirmMs: 300 } } });
     const model = test.models.current;

@@ -4,6 +4,7 @@ import { loadAudio, PCM16_16K } from '../../src/audio/index.ts';
 import { CallDesk, CLAIM_TIMEOUT_MS } from '../../src/call/desk.ts';
 import { MAX_DIGIT_CONSUMERS } from '../../src/call/dtmf.ts';
 import { loadPrompts } from '../../src/call/prompts.ts';
+import { Quiet } from '../../src/call/quiet.ts';
 import { defaultToolPolicy } from '../../src/call/tool-policy.ts';
 import { realtimeConfigSchema } from '../../src/config.ts';
 import { silentLogger } from '../../src/observe/index.ts';
@@ -88,6 +89,25 @@ describe('a leg that breaks off', () => {
     await test.advance(1300);
 
     expect(test.leg.heardMs('r1_i')).toBe(1000);
+  });
+
+  it('just when an item had been sent to its end does not hold up what comes after it', async () => {
+    const test = startCall(returning);
+    const model = test.models.current;
+    model.respond();
+    model.speak(400, 'first');
+    await test.advance(340);
+    model.endItem('first');
+    test.leg.close('connection_lost');
+    await test.advance(200);
+    test.newLeg();
+    model.speak(600, 'second');
+    model.endItem('second');
+
+    await test.advance(1200);
+
+    expect(test.heardMs('first')).toBeGreaterThanOrEqual(400);
+    expect(test.heardMs('second')).toBe(600);
   });
 
   it('in the middle of the caller’s words leaves nobody with the floor', async () => {
@@ -359,6 +379,20 @@ describe('a transfer', () => {
     expect(test.models.current.outputs.get('t')).toMatch(/did not work/);
     expect(test.models.current.requests).toHaveLength(1);
     expect(test.ended).toBeNull();
+  });
+
+  it('waits for a quiet moment, and no longer than the call lasts', async () => {
+    const quiet = new Quiet();
+    const abort = new AbortController();
+    const waits = [quiet.wait(abort.signal), quiet.wait(new AbortController().signal)];
+    quiet.tick(false);
+    abort.abort();
+    expect(await waits[0]).toBe(false);
+    expect(quiet.waitingCount).toBe(1);
+
+    quiet.close();
+
+    expect(await waits[1]).toBe(false);
   });
 
   it('is off when the caller speaks up before it', async () => {
