@@ -48,7 +48,7 @@ async function demo(flags: DemoFlags): Promise<void> {
   const print = (line: string) => process.stdout.write(`${line}\n`);
   const style = terminalStyle(process.stdout.isTTY === true, process.env);
   print('A recorded caller phones in. Offline model, offline voice, the agent’s own guarded tools.');
-  print(flags.fast ? 'On virtual time.\n' : 'In real time, about a minute.\n');
+  print(flags.fast ? 'On virtual time.\n' : 'In real time, about two minutes.\n');
   const { loadAudio } = await import('../audio/index.ts');
   await loadAudio();
   const clips =
