@@ -6,6 +6,7 @@
 
 import type { ClockTimer } from '../clock.ts';
 import { toolResultText } from '../gateway/index.ts';
+import type { HistoryItem } from '../model/index.ts';
 import { type Filler, Fillers, spokenProgress, type WaitingTool } from './fillers.ts';
 import { toolModeOf } from './tool-policy.ts';
 import { type ToolCall, type ToolEffect, ToolLedger } from './tools.ts';
@@ -13,6 +14,8 @@ import { VoiceToolRunner } from './voice-tool-runner.ts';
 import { keptArgs } from './voice-tools.ts';
 import type { Wiring } from './wiring.ts';
 
+/** Arguments of a call under way that a new session is told. */
+const MAX_TOLD_ARGS_CHARS = 300;
 const NO_OUTPUT = '(tool completed with no output)';
 
 interface Entry {
@@ -74,6 +77,17 @@ export class CallTools {
 
   newSession(): void {
     this.#ledger.newSession();
+  }
+
+  /** What a new session has to know of calls that it did not make; nothing when none is under way. */
+  inFlight(): HistoryItem[] {
+    const calls = this.#ledger.running().map(({ call: { name, args } }) => {
+      const kept = keptArgs(name, args);
+      return `${name} ${kept.length > MAX_TOLD_ARGS_CHARS ? '(long arguments)' : kept}`;
+    });
+    if (calls.length === 0) return [];
+    const text = `These tools were called before and are still running; their results come by themselves. Do not call them again: ${calls.join('; ')}`;
+    return [{ role: 'system', text }];
   }
 
   /** The call is over: what may finish runs on, within its deadline, and nothing of it is held but that. */

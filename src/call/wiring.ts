@@ -103,7 +103,7 @@ export class Wiring {
     this.link = new ModelLink({
       factory: models,
       clock,
-      session: () => sessionConfig(options, this.memory.history()),
+      session: () => sessionConfig(options, [...this.memory.history(), ...this.tools.inFlight()]),
       handlers: this.session.handlers(),
     });
   }

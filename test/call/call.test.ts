@@ -276,6 +276,13 @@ describe('the model session', () => {
     await settle();
 
     const second = test.models.current;
+    // It knows of the call before the result is there.
+    expect(second.session!.history).toEqual([
+      {
+        role: 'system',
+        text: expect.stringMatching(/still running.*Do not call them again: send_email {}$/),
+      },
+    ]);
     expect(second.outputs.size).toBe(0);
     expect(second.context.join()).toMatch(/send_email: sent/);
     expect(test.violations).toEqual([]);

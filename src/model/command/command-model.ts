@@ -275,6 +275,7 @@ export class CommandModel extends Emitter<RealtimeModelEvents> implements Realti
       commands: this.#commands,
       tools: this.#tools,
       lastHeard: this.#conversation.lastHeard(),
+      toolsRun: this.#openCalls.size > 0,
     });
   }
 

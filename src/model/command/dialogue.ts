@@ -13,6 +13,9 @@ import { sayToolResult } from './tool-result.ts';
 /** The tool that ends the call, where the session has it. */
 export const END_CALL = 'end_call';
 
+/** The tool that stops the others, where the session has it. */
+export const STOP_WORKING = 'stop_working';
+
 /** Examples that one answer names. */
 const MAX_EXAMPLES = 3;
 
@@ -33,6 +36,8 @@ export interface Situation {
   readonly tools: ReadonlySet<string>;
   /** What the assistant said last, as far as it was heard. */
   readonly lastHeard: string | null;
+  /** Calls are open. */
+  readonly toolsRun: boolean;
 }
 
 export interface ToolOutcome {
@@ -69,8 +74,8 @@ export class Dialogue {
   /** What came back from the tools of one response. */
   report(outcomes: readonly ToolOutcome[]): Answer {
     const said = outcomes
-      // Goodbye was said when it was called.
-      .filter(({ name }) => name !== END_CALL)
+      // Goodbye, and "okay", were said when they were called.
+      .filter(({ name }) => name !== END_CALL && name !== STOP_WORKING)
       .map((outcome) => sayToolResult(this.#recall(outcome), this.#prompts, this.#locale));
     return { say: said.join(' '), calls: [] };
   }
@@ -124,8 +129,10 @@ export class Dialogue {
         return { say: this.#withExamples(prompts.about, situation), calls: [] };
       case 'repeat':
         return { say: situation.lastHeard ?? prompts.nothingToRepeat, calls: [] };
-      case 'stop':
-        return { say: prompts.okay, calls: [] };
+      case 'stop': {
+        const stops = situation.toolsRun && situation.tools.has(STOP_WORKING);
+        return { say: prompts.okay, calls: stops ? [{ name: STOP_WORKING, args: '{}' }] : [] };
+      }
       case 'greet':
         return { say: prompts.greeting, calls: [] };
       default:

@@ -61,7 +61,7 @@ function listing(lines: readonly string[], prompts: CommandPrompts): string | nu
 
 /** Whether the tool's text says that it failed; nothing else does, on the model's side. */
 export function isFailure(output: string): boolean {
-  if (/^Error\b/.test(output)) return true;
+  if (/^(?:Error|Cancelled)\b/.test(output)) return true;
   const json = parseJson(output);
   return typeof json === 'object' && json !== null && 'error' in json;
 }

@@ -109,6 +109,7 @@ describe('the dialogue', () => {
     commands: new Commands(book, tools, slots),
     tools,
     lastHeard: null,
+    toolsRun: false,
     ...more,
   });
   const dialogue = () => new Dialogue(prompts, 'en-us');
@@ -138,6 +139,28 @@ describe('the dialogue', () => {
     expect(canEnd).toEqual({ say: prompts.goodbye, calls: [{ name: 'end_call', args: '{}' }] });
     const cannot = dialogue().answer('goodbye', situation({ tools: new Set() }));
     expect(cannot).toEqual({ say: prompts.goodbye, calls: [] });
+  });
+
+  it('stops what runs when it is told to, and says of it that it was cancelled', () => {
+    const talk = dialogue();
+    const withStop = { tools: new Set([...tools, 'stop_working']) };
+    const stop = { name: 'stop_working', args: '{}' };
+
+    expect(talk.answer('stop it', situation({ ...withStop, toolsRun: true }))).toEqual({
+      say: prompts.okay,
+      calls: [stop],
+    });
+    expect(talk.answer('stop it', situation(withStop)).calls).toEqual([]);
+    expect(
+      talk.report([
+        {
+          name: 'list_dir',
+          args: '{}',
+          output: 'Cancelled: the caller interrupted, and the tool was stopped.',
+        },
+        { ...stop, output: 'Stopped: list_dir.' },
+      ]).say,
+    ).toBe(prompts.toolCancelled);
   });
 
   it('repeats what was heard', () => {
