@@ -7,6 +7,7 @@
  */
 
 import { Emitter } from '../emitter.ts';
+import { VoiceError } from '../errors.ts';
 import type { CallLeg } from '../leg/index.ts';
 import type { SentMedia } from '../media/index.ts';
 import type { CallRecord } from '../observe/index.ts';
@@ -75,9 +76,11 @@ export class Call extends Emitter<CallEvents> {
   /**
    * The caller is on the line, or back on a new leg: the newest one counts, and goes on where the old one was.
    *
-   * @throws VoiceError `LEG_PROTOCOL`: the leg is not of the kind that the call was admitted for
+   * @throws VoiceError `LEG_PROTOCOL`: the leg is not of the kind that the call was admitted for; `CALL_NOT_FOUND`: the
+   *   call is over
    */
   attach(leg: CallLeg): void {
+    if (this.#wiring.hangup.phase === 'ended') throw new VoiceError('CALL_NOT_FOUND', 'The call is over.');
     this.#wiring.line.attach(leg);
     this.#wiring.ticker.add(this.#tick);
   }

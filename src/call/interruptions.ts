@@ -66,10 +66,11 @@ export class Interruptions {
   }
 
   speechStarted(source: Detector): void {
-    const { floor, log, now } = this.#wiring;
+    const { floor, log, requests, now } = this.#wiring;
     if (!this.#alarms.isOpen && !floor.isUnconfirmed) this.#turnBefore = log.current;
     this.#alarms.speechStarted();
     this.#apply(floor.speechStarted(source, this.agentHasFloor, now()));
+    requests.hold();
   }
 
   /** @param source - `null`: whatever heard the caller is gone */

@@ -142,11 +142,10 @@ export class ModelSide {
   // ---- the caller, as the model hears them
 
   #onSpeechStarted(at: Event<'speechStarted'>): void {
-    const { notes, line, interruptions, requests, now } = this.#wiring;
+    const { notes, line, interruptions, now } = this.#wiring;
     notes.callerSpeaks(line.timeOf(at.audioStartMs, now()));
     line.callerActive();
     interruptions.speechStarted('model');
-    requests.hold();
   }
 
   #onSpeechStopped(at: Event<'speechStopped'>): void {

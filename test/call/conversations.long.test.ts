@@ -8,7 +8,7 @@ const RUNS = 200_000;
 beforeAll(() => loadAudio());
 
 describe('the invariants of a call', () => {
-  it(`hold in ${RUNS} random conversations (seed ${SEED})`, { timeout: 1_200_000 }, async () => {
+  it(`hold in ${RUNS} random conversations (seed ${SEED})`, { timeout: 2_400_000 }, async () => {
     await fc.assert(fc.asyncProperty(conversation, playConversation), { numRuns: RUNS, seed: SEED });
   });
 });

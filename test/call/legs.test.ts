@@ -147,6 +147,18 @@ describe('a second leg of the same call', () => {
     expect(test.heardMs('r1_i')).toBeGreaterThanOrEqual(3000);
   });
 
+  it('is refused when the call is over, and nothing of it is held', async () => {
+    const test = startCall();
+    test.leg.close('caller_hangup');
+    await settle();
+    const late = new TestLeg(test.clock, []);
+
+    expect(() => test.call.attach(late)).toThrow(/over/);
+
+    expect(late.listenerCount()).toBe(0);
+    expect(test.clock.timerCount).toBe(0);
+  });
+
   it('of another kind is refused, and the call goes on with the first', async () => {
     const test = startCall();
     const other = new TestLeg(test.clock, [], { ...LEG_CAPABILITIES, output: PCM16_16K });
