@@ -105,7 +105,7 @@ const ESCAPES: readonly string[] = [
   '/proc/self/mem',
   '/proc/self/fd/0',
   '/proc/self/cwd/package.json',
-  '/proc/self/root/etc/passwd',
+  join('/proc/self/root', 'etc/passwd'),
   '/proc/1/environ',
   '/sys/kernel/notes',
   'environ-link',
