@@ -247,7 +247,8 @@ describe('the demo', () => {
     expect(said[0]).toMatchObject({ source: 'verbatim', whole: true, text: 'One moment, please.' });
     expect(said[0]!.atMs - tool.atMs).toBeLessThan(3000);
     expect(said[1]!.text).toMatch(/^There are \d+ words in 3 files/);
-    expect(said[1]!.atMs - tool.endMs).toBeLessThan(500);
+    // At once, or after the filler that has just begun when the result comes.
+    expect(said[1]!.atMs - tool.endMs).toBeLessThan(4000);
   });
 
   it('goes on after the cough where it was cut: no sentence of the answer is lost, and none is told twice', () => {
