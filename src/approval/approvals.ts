@@ -18,8 +18,9 @@ import type {
   ApprovalStore,
   NewApproval,
 } from '../store/index.ts';
+import { type DecideResult, type Decision, type GrantScope, refusalOf } from './decision.ts';
 import { newGrant } from './grants.ts';
-import { isAtLeastInput, type Policy } from './policy.ts';
+import type { Policy } from './policy.ts';
 
 /** Requests of one session that may wait for a person; one more is refused. */
 export const MAX_PENDING_PER_SESSION = 16;
@@ -29,44 +30,10 @@ export const MAX_PENDING = 1000;
 export const MAX_REASON_CHARS = 280;
 /** Characters of a tool's result that are kept in its record. */
 export const MAX_OUTCOME_CHARS = 16_000;
+/** How long an approved call of a live conversation may wait for its run to begin. */
+export const INLINE_RUN_MS = 60_000;
 /** Records looked at in one sweep. */
 const SWEEP_BATCH = 500;
-
-/** How a decision came. The last four are the operator's and as strong as a button. */
-export type DecisionInput = 'button' | 'keypad' | 'speech' | 'page' | 'command_line' | 'message' | 'webhook';
-export type GrantScope = 'once' | 'call' | 'session' | 'permanent';
-
-export interface Decision {
-  readonly id: string;
-  readonly approve: boolean;
-  /** Name of the approver, or `operator`. */
-  readonly by: string;
-  readonly input: DecisionInput;
-  readonly reason?: string;
-  /** @defaultValue once */
-  readonly scope?: GrantScope;
-  /** Arguments that a grant is bound to; the policy's when left out. */
-  readonly bindArguments?: readonly string[];
-  /** The connection that showed the prompt; another one's answer is stale. */
-  readonly generation?: number;
-  /** The decider as the channel of the request would name them, to tell who asked from who decides. */
-  readonly sender?: string;
-}
-
-export type Refusal =
-  | 'not_found'
-  | 'already_decided'
-  | 'expired'
-  | 'not_an_approver'
-  | 'own_request'
-  | 'input_too_weak'
-  | 'scope_not_allowed'
-  | 'stale_connection'
-  | 'denied_by_policy';
-
-export type DecideResult =
-  | { readonly ok: true; readonly record: ApprovalRow }
-  | { readonly ok: false; readonly why: Refusal; readonly record: ApprovalRow | null };
 
 export interface ApprovalsEvents {
   /** A record is new or has changed. */
@@ -82,9 +49,6 @@ export interface ApprovalsOptions {
 
 /** What a request is made of. */
 export type RequestInput = Omit<NewApproval, 'id' | 'createdAt' | 'tenant' | 'policyVersion'>;
-
-/** The operator: whoever holds the page's login or the command line's secret. */
-export const OPERATOR = 'operator';
 
 export class Approvals extends Emitter<ApprovalsEvents> {
   readonly #options: ApprovalsOptions;
@@ -143,7 +107,7 @@ export class Approvals extends Emitter<ApprovalsEvents> {
     const { store } = this.#options;
     const record = await store.getApproval(decision.id);
     if (!record) return { ok: false, why: 'not_found', record: null };
-    const why = this.#refusal(record, decision);
+    const why = refusalOf(record, decision, this.#options.policy(), this.#now());
     if (why !== null) {
       const event = { at: this.#now(), kind: 'refused', by: decision.by, input: decision.input } as const;
       if (why !== 'already_decided') await store.addApprovalEvent(record.id, event);
@@ -288,29 +252,6 @@ export class Approvals extends Emitter<ApprovalsEvents> {
     return record;
   }
 
-  #refusal(record: ApprovalRow, decision: Decision): Refusal | null {
-    const policy = this.#options.policy();
-    if (record.status !== 'pending') return 'already_decided';
-    if (record.expiresAt <= this.#now()) return 'expired';
-    if (decision.generation !== undefined && decision.generation !== record.generation)
-      return 'stale_connection';
-    if (decision.by !== OPERATOR) {
-      const known = policy.config.approvers;
-      if (known.length > 0 && !known.some(({ name }) => name === decision.by)) return 'not_an_approver';
-      if (record.approvers && !record.approvers.includes(decision.by)) return 'not_an_approver';
-    }
-    // Anybody who may decide may say no, by whatever means.
-    if (!decision.approve) return null;
-    if (policy.config.separateRequester && record.requester !== null) {
-      if (record.requester === decision.by || record.requester === decision.sender) return 'own_request';
-    }
-    if (policy.isDenied(record.tool)) return 'denied_by_policy';
-    if (!isAtLeastInput(strengthOf(decision.input), policy.minimumInput(record.tool)))
-      return 'input_too_weak';
-    if (!isAtLeastInput(strengthOf(decision.input), record.minInput)) return 'input_too_weak';
-    return mayGrant(decision, record) ? null : 'scope_not_allowed';
-  }
-
   #grant(
     record: ApprovalRow,
     decision: Decision,
@@ -328,28 +269,5 @@ export class Approvals extends Emitter<ApprovalsEvents> {
 
   #now(): number {
     return this.#options.clock.wallNow();
-  }
-}
-
-/** How long an approved call of a live conversation may wait for its run to begin. */
-export const INLINE_RUN_MS = 60_000;
-
-function strengthOf(input: DecisionInput): 'button' | 'keypad' | 'speech' {
-  return input === 'keypad' || input === 'speech' ? input : 'button';
-}
-
-/** A grant for good comes from the operator's page or the command line only. */
-function mayGrant({ scope = 'once', input }: Decision, record: ApprovalRow): boolean {
-  switch (scope) {
-    case 'once':
-      return true;
-    case 'call':
-      return record.callId !== null;
-    case 'session':
-      return input !== 'speech' && input !== 'keypad';
-    case 'permanent':
-      return input === 'page' || input === 'command_line';
-    default:
-      return scope satisfies never;
   }
 }

@@ -7,7 +7,8 @@
 
 import type { ToolGateConfig } from '../config-approvals.ts';
 import type { ApprovalStore } from '../store/index.ts';
-import type { Approvals, GrantScope, Refusal } from './approvals.ts';
+import type { Approvals } from './approvals.ts';
+import type { GrantScope, Refusal } from './decision.ts';
 
 export interface BusSender {
   readonly channel: string;

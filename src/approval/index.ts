@@ -1,16 +1,10 @@
 export {
   Approvals,
   type ApprovalsEvents,
-  type DecideResult,
-  type Decision,
-  type DecisionInput,
-  type GrantScope,
   INLINE_RUN_MS,
   MAX_OUTCOME_CHARS,
   MAX_PENDING,
   MAX_PENDING_PER_SESSION,
-  OPERATOR,
-  type Refusal,
 } from './approvals.ts';
 export { type BusSender, findApproval, REFUSAL_TEXTS } from './bus-commands.ts';
 export { type CardRequest, MAX_CARDS_UNDER_WAY, type SendCard } from './cards/card-sender.ts';
@@ -18,6 +12,14 @@ export type { WebhookDecision } from './cards/decision.ts';
 export { MATTERMOST_PATH, readMattermost } from './cards/mattermost.ts';
 export { readSigned } from './cards/signed.ts';
 export { readSlack, verifySlack } from './cards/slack.ts';
+export {
+  type DecideResult,
+  type Decision,
+  type DecisionInput,
+  type GrantScope,
+  OPERATOR,
+  type Refusal,
+} from './decision.ts';
 export { MAX_EAR_MS } from './inline/ear.ts';
 export type { ApprovalFloor, FloorLine } from './inline/floor.ts';
 export { InlineApprovals } from './inline/inline-approvals.ts';
