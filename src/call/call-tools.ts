@@ -176,7 +176,7 @@ export class CallTools {
       log.toolStarted(entry.turn);
     }
     notes.toolStarted(name, keptArgs(name, call.args), at);
-    line.show({ type: 'tool', callId, name, phase: 'started', isError: false });
+    line.show({ type: 'tool', callId, name, phase: 'started', args: keptArgs(name, call.args) });
     const abort = new AbortController();
     this.#aborts.set(callId, abort);
     const onProgress = (text: string) => this.#progress(callId, text);
@@ -222,7 +222,10 @@ export class CallTools {
   #progress(callId: string, text: string): void {
     const entry = this.#entries.get(callId);
     const spoken = spokenProgress(String(text));
-    if (entry?.running && spoken !== '') entry.progress = { text: spoken, at: this.#wiring.now() };
+    if (!entry?.running || spoken === '') return;
+    entry.progress = { text: spoken, at: this.#wiring.now() };
+    const { name } = entry.call;
+    this.#wiring.line.show({ type: 'tool', callId, name, phase: 'progress', output: spoken });
   }
 
   #finished(call: ToolCall, output: string, isError: boolean): void {
@@ -277,7 +280,7 @@ export class CallTools {
     const at = now();
     if (!running) notes.toolStarted(name, args, at);
     notes.toolEnded({ name, args, output, isError, startedAt, turn }, at);
-    line.show({ type: 'tool', callId, name, phase: 'ended', isError });
+    line.show({ type: 'tool', callId, name, phase: 'ended', output, isError });
   }
 
   /** What the model gets of an output; the session keeps the whole. */

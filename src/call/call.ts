@@ -82,6 +82,7 @@ export class Call extends Emitter<CallEvents> {
   attach(leg: CallLeg): void {
     if (this.#wiring.hangup.phase === 'ended') throw new VoiceError('CALL_NOT_FOUND', 'The call is over.');
     this.#wiring.line.attach(leg);
+    this.#deadlines.attached();
     this.#wiring.ticker.add(this.#tick);
   }
 

@@ -6,6 +6,7 @@
 
 import { FRAME_MS } from '../audio/index.ts';
 import type { Filler } from './fillers.ts';
+import { ShownStateWatch } from './shown-state.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The coarse deadlines are looked at once in so many ticks of 20 ms. */
@@ -15,10 +16,16 @@ const FLOOR_RELEASE_MS = 1500;
 
 export class Deadlines {
   readonly #wiring: Wiring;
+  readonly #shown = new ShownStateWatch();
   #ticks = 0;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
+  }
+
+  /** The caller is on a leg that has been shown nothing. */
+  attached(): void {
+    this.#shown.reset();
   }
 
   /** Every 20 ms. */
@@ -41,6 +48,15 @@ export class Deadlines {
     tools.tick(now);
     log.tick(now);
     const silent = output.isIdle(now) && !verbatim.isBusy;
+    const state = this.#shown.changed({
+      isEnding: hangup.phase !== 'live',
+      callerSpeaks: floor.callerSpeaks,
+      isAsking: approvals.isAsking,
+      agentSpeaks: !output.isIdle(now),
+      toolsRun: tools.runningCount > 0,
+      isThinking: requests.isBusy || verbatim.isBusy,
+    });
+    if (state !== null) line.show({ type: 'state', state });
     const free =
       silent && !requests.isBusy && !floor.callerSpeaks && !interruptions.isOpen && !approvals.isAsking;
     link.tick(now, free && tools.runningCount === 0);

@@ -30,12 +30,13 @@ export class Hearing {
 
   /** An item is over. Returns its words, heard and not. */
   ended(hearing: ItemHearing): CutText {
-    const { verbatim, words, log, floor, memory, notes, link, requests, now } = this.#wiring;
+    const { verbatim, words, log, floor, memory, notes, link, line, requests, now } = this.#wiring;
     const isOurs = hearing.source === 'verbatim';
     const text = isOurs ? verbatim.take(hearing) : words.take(hearing);
     const turn = isOurs ? log.current : log.turnOfResponse(hearing.responseId);
     floor.unprotect();
     this.#wiring.approvals.ended(hearing);
+    if (!hearing.whole) line.show({ type: 'heard', itemId: hearing.itemId, text: text.heard });
     log.assistantText(turn, text.heard);
     memory.add('assistant', text.heard);
     notes.agentEnded(hearing, text.heard, turn, now());

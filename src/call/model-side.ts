@@ -163,7 +163,7 @@ export class ModelSide {
 
   #onInputTranscript({ itemId, text, final }: Event<'inputTranscript'>): void {
     const { line, log, memory, notes, interruptions, now } = this.#wiring;
-    line.show({ type: 'transcript', role: 'user', text, final });
+    line.show({ type: 'transcript', role: 'user', itemId, text, append: false, final });
     if (text !== '') line.callerActive();
     interruptions.words(itemId, text, final);
     if (!final) return;
@@ -219,7 +219,10 @@ export class ModelSide {
     // Without items there is no last word on one either.
     if (this.#stream) words.add(this.#stream.current, text, false);
     else words.add(given, text, final);
-    line.show({ type: 'transcript', role: 'assistant', text, final });
+    // Where there are no items the text has no end of its own, and goes behind what there is.
+    const itemId = this.#stream ? this.#stream.current : given;
+    const append = this.#stream !== null || !final;
+    line.show({ type: 'transcript', role: 'assistant', itemId, text, append, final });
   }
 
   #onToolCall(call: ToolCall): void {

@@ -74,6 +74,11 @@ export class Verbatim {
     return this.#said.get(itemId)?.kind ?? null;
   }
 
+  /** What is said in an item of ours, while it is on the line; empty for a tone. */
+  textOf(itemId: string): string {
+    return this.#said.get(itemId)?.text ?? '';
+  }
+
   /** The words of a text that has ended; it is forgotten. */
   take(hearing: ItemHearing): CutText {
     const text = this.#said.get(hearing.itemId)?.text ?? '';

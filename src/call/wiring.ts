@@ -70,11 +70,19 @@ export class Wiring {
     this.end = actions.end;
     this.wind = actions.wind;
     this.isFullDuplex = models.capabilities.style === 'full-duplex';
-    this.notes = new CallNotes(options, actions.progress);
+    this.notes = new CallNotes(options, (progress) => {
+      actions.progress(progress);
+      if (progress.type === 'latency') this.line.show(progress);
+    });
     this.recording =
       parts.recordingDirectory === null ? null : new Recording(parts.recordingDirectory, id, info.leg);
     this.output = new Output(info.leg, {
-      itemStarted: (itemId, playsAt) => this.notes.agentStarts(itemId, playsAt, this.log.current),
+      itemStarted: (itemId, playsAt) => {
+        this.notes.agentStarts(itemId, playsAt, this.log.current);
+        const text = this.verbatim.textOf(itemId);
+        if (text !== '')
+          this.line.show({ type: 'transcript', role: 'assistant', itemId, text, append: false, final: true });
+      },
       itemHeard: (hearing) => {
         this.interruptions.itemEnded(hearing.itemId);
         this.hearing.ended(hearing);

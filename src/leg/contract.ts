@@ -64,21 +64,37 @@ export interface CallLegEvents {
   closed: [reason: LegCloseReason];
 }
 
-/** What a leg with a screen can be asked to show. */
+/** What the call is doing, for a caller who watches it. */
+export type ShownState = 'listening' | 'hearing' | 'thinking' | 'working' | 'speaking' | 'asking' | 'ending';
+
+/** What a leg with a screen can be asked to show. It carries what was said: never to a log. */
 export type ShowEvent =
   | {
       readonly type: 'transcript';
       readonly role: 'user' | 'assistant';
+      /** Which turn or item it belongs to; unique on the call. */
+      readonly itemId: string;
       readonly text: string;
+      /** `text` goes behind what there is already; otherwise it is the whole so far. */
+      readonly append: boolean;
       readonly final: boolean;
     }
+  /** The agent's item was cut off: so much of it was heard, and the rest never will be. */
+  | { readonly type: 'heard'; readonly itemId: string; readonly text: string }
   | {
       readonly type: 'tool';
       readonly callId: string;
       readonly name: string;
-      readonly phase: 'started' | 'ended';
+      readonly phase: 'started' | 'progress' | 'ended';
+      /** With `started`: the arguments as JSON text. */
+      readonly args?: string;
+      /** With `progress`: how far it is. With `ended`: what it gave. */
+      readonly output?: string;
       readonly isError?: boolean;
-    };
+    }
+  | { readonly type: 'state'; readonly state: ShownState }
+  /** From the end of the caller's speech to the agent's first audio, in ms; `toolMs` of it a tool ran. */
+  | { readonly type: 'latency'; readonly turn: number; readonly latencyMs: number; readonly toolMs: number };
 
 export interface CallLeg extends Emitter<CallLegEvents> {
   readonly capabilities: LegCapabilities;

@@ -1,0 +1,3 @@
+export * from './link.ts';
+export * from './parts.ts';
+export * from './protocol.ts';
