@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { approvalsSchema } from './config-approvals.ts';
 import { authorizationSchema, mediaSchema } from './config-media.ts';
+import { webrtcSchema } from './config-webrtc.ts';
 
 const glob = z.string().min(1).max(200);
 
@@ -188,6 +189,8 @@ export const realtimeConfigSchema = z.strictObject({
   /** Where the agent may transfer a call to, on carriers that can. */
   transfers: z.array(transferSchema).max(50).default([]),
   carriers: z.strictObject({ twilio: twilioSchema.optional() }).prefault({}),
+  /** How a browser's audio reaches this process. */
+  webrtc: webrtcSchema,
   interruption: interruptionSchema,
   limits: limitsSchema,
   /** Which tools wait for a person, who decides, how they are asked. */

@@ -114,6 +114,8 @@ describe('the rooms of src/', () => {
       const to = relative(SRC, each.target).split('/');
       const adapters = ['leg', 'model'];
       if (from[0] !== to[0] || !adapters.includes(from[0] ?? '')) return false;
+      // What every way from a page to a call has in common; a leg of its own is in there too.
+      if (to.join('/') === 'leg/page/index.ts') return false;
       return from.length > 2 && to.length > 2 && from[1] !== to[1];
     });
     expect(wrong.map(show)).toEqual([]);
