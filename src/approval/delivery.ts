@@ -13,8 +13,8 @@ import { laterText } from './outcome-texts.ts';
 
 /** Where outcomes can go. */
 export interface Destinations {
-  /** Tells the model of the live call of this session; `false` when there is none. */
-  tell(sessionKey: string, text: string): boolean;
+  /** Tells the model of the call that asked, or of another one of its session; `false` when neither is live. */
+  tell(whose: Pick<ApprovalRow, 'callId' | 'sessionKey'>, text: string): boolean;
   /** Sends a message to the chat of the host's other channels; `false` when it can't be. */
   message(to: { channel: string; chatId: string }, text: string): boolean;
 }
@@ -76,7 +76,7 @@ export class OutcomeDelivery {
       const claimed = await this.#approvals.change(record.id, expected, { deliveredAt: this.#now() }, event);
       if (!claimed) return;
       const text = laterText(record, record.outcome);
-      if (this.#to.tell(record.sessionKey, text)) return;
+      if (this.#to.tell(record, text)) return;
       if (this.#to.message({ channel: record.channel, chatId: record.chatId }, text)) return;
       // Nobody there: it stays owed.
       await this.#approvals.store.changeApproval(

@@ -132,7 +132,7 @@ export class ApprovalSystem {
     this.#host = host;
     this.#delivery = new OutcomeDelivery(
       this.approvals,
-      { tell: (sessionKey, text) => this.inline.tell(sessionKey, text), message: host.message },
+      { tell: (whose, text) => this.inline.tell(whose, text), message: host.message },
       () => clock.wallNow(),
       logger,
     );

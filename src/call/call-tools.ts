@@ -180,7 +180,12 @@ export class CallTools {
     const abort = new AbortController();
     this.#aborts.set(callId, abort);
     const onProgress = (text: string) => this.#progress(callId, text);
-    const own = this.#own.run(call, { signal: abort.signal, onProgress });
+    const turn = entry?.turn;
+    const own = this.#own.run(call, {
+      signal: abort.signal,
+      onProgress,
+      ...(turn !== undefined && { turn }),
+    });
     if (own === 'unknown') this.#runInHost(call, abort.signal, onProgress);
     else if (own instanceof Promise)
       own.then(

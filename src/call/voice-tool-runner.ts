@@ -28,6 +28,8 @@ export interface VoiceToolResult {
 export interface VoiceToolContext {
   readonly signal: AbortSignal;
   readonly onProgress: (text: string) => void;
+  /** The caller's turn that it answers. */
+  readonly turn?: number;
 }
 
 /** Stops every other tool; says which ones stopped and which ones can't be. */
@@ -64,7 +66,7 @@ export class VoiceToolRunner {
       case TRANSFER_CALL:
         return leg.transfer ? this.#transfer(call, context) : 'unknown';
       case SEND_DTMF:
-        return leg.dtmfOut ? this.#sendDtmf(call) : 'unknown';
+        return leg.dtmfOut ? this.#sendDtmf(call, context) : 'unknown';
       case ASK_AGENT:
         return this.#askAgent(call, context);
       default:
@@ -109,11 +111,14 @@ export class VoiceToolRunner {
     return ok(VOICE_TOOL_TEXT.transferred);
   }
 
-  async #sendDtmf(call: ToolCall): Promise<VoiceToolResult> {
+  async #sendDtmf(call: ToolCall, { signal }: VoiceToolContext): Promise<VoiceToolResult> {
+    const { line, quiet } = this.#wiring;
     const args = parse(dtmfArgs, call.args);
     if (!args) return failed('Error: digits must be 1 to 32 of 0-9, *, #, A-D, w.');
+    // Keys in the middle of a word are no keys.
+    if (!(await quiet.wait(signal))) return failed('Cancelled: no keys were sent.');
     try {
-      await this.#wiring.line.leg?.sendDtmf(args.digits);
+      await line.sendDigits(args.digits);
       return ok(VOICE_TOOL_TEXT.dtmfSent);
     } catch {
       return failed(VOICE_TOOL_TEXT.dtmfFailed);
@@ -122,9 +127,9 @@ export class VoiceToolRunner {
 
   #askAgent(
     call: ToolCall,
-    { signal, onProgress }: VoiceToolContext,
+    { signal, onProgress, turn }: VoiceToolContext,
   ): Promise<VoiceToolResult> | VoiceToolResult | 'unknown' {
-    const { parts, sessionKey, chatId } = this.#wiring.options;
+    const { parts, sessionKey, chatId, id } = this.#wiring.options;
     const { delegate, channel } = parts;
     if (!delegate || toolModeOf(parts) === 'direct') return 'unknown';
     const args = parse(askArgs, call.args);
@@ -133,8 +138,9 @@ export class VoiceToolRunner {
       args.context === undefined || args.context === ''
         ? args.request
         : `${args.request}\n\nFrom the phone call: ${args.context}`;
+    const asking = { callId: id, toolCallId: call.callId, ...(turn !== undefined && { turn }) };
     return delegate
-      .ask({ sessionKey, channel, chatId, text, signal, onProgress })
+      .ask({ sessionKey, channel, chatId, text, signal, onProgress, call: asking })
       .then(({ text: output, isError }) => ({ output, isError }));
   }
 }

@@ -1,12 +1,13 @@
 /**
  * The host's text agent, asked over the message bus: a request is a message of the caller's chat, the answer is the
- * message that echoes its mark. Any nanobot host can be asked so; nothing else of it is needed.
+ * message that echoes its mark. Any nanobot host can be asked so; nothing else of it is needed. A host in this process
+ * also learns which call asks, by the message's own object and by nothing that is written in it.
  *
  * @module
  */
 
 import { randomUUID } from 'node:crypto';
-import type { AgentAnswer, AgentDelegate, AgentRequest } from '../gateway/index.ts';
+import { type AgentAnswer, type AgentDelegate, type AgentRequest, carryCall } from '../gateway/index.ts';
 
 /** Requests that may be under way at once, over all calls. */
 export const MAX_PENDING_REQUESTS = 200;
@@ -58,19 +59,24 @@ export class BusDelegate implements AgentDelegate {
     if (this.#pending.size >= MAX_PENDING_REQUESTS)
       return Promise.resolve(failure('the agent has too many requests.'));
     const mark = randomUUID();
+    const { channel, chatId, call } = request;
+    const metadata = Object.freeze({ [REQUEST_MARK]: mark });
+    const release = call ? carryCall({ channel, chatId, metadata }, call) : () => {};
     return new Promise((resolve) => {
       const settle = (answer: AgentAnswer) => {
         signal.removeEventListener('abort', onAbort);
         this.#pending.delete(mark);
+        release();
         resolve(answer);
       };
       const onAbort = () => {
         settle(failure('the request was cancelled.'));
-        this.#publish(request, mark, '/stop');
+        this.#publish(request, mark, metadata, '/stop');
       };
       this.#pending.set(mark, { settle, onProgress });
       signal.addEventListener('abort', onAbort, { once: true });
-      if (!this.#publish(request, mark, request.text)) settle(failure('the agent takes no requests now.'));
+      if (!this.#publish(request, mark, metadata, request.text))
+        settle(failure('the agent takes no requests now.'));
     });
   }
 
@@ -92,7 +98,12 @@ export class BusDelegate implements AgentDelegate {
     return true;
   }
 
-  #publish({ sessionKey, channel, chatId }: AgentRequest, mark: string, content: string): boolean {
+  #publish(
+    { sessionKey, channel, chatId }: AgentRequest,
+    mark: string,
+    metadata: Readonly<Record<string, unknown>>,
+    content: string,
+  ): boolean {
     try {
       const isOwnSession = sessionKey === `${channel}:${chatId}`;
       const sent = this.#bus.publishInbound({
@@ -101,7 +112,7 @@ export class BusDelegate implements AgentDelegate {
         chatId,
         content,
         media: [],
-        metadata: { [REQUEST_MARK]: mark },
+        metadata,
         ...(isOwnSession ? {} : { sessionKeyOverride: sessionKey }),
       });
       // A bus across a process boundary may fail later.

@@ -215,6 +215,7 @@ describe('a whole request for the agent behind', () => {
       channel: 'realtime',
       chatId: 'c1',
       text: 'Plan my day.\n\nFrom the phone call: It is Monday.',
+      call: { callId: 'c1', toolCallId: 'q', turn: expect.any(Number) },
     });
 
     test.delegate.asked[0]!.answer('Two meetings.');

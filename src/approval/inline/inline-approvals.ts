@@ -74,14 +74,12 @@ export class InlineApprovals implements LiveApprovers {
     return record.callId !== null && (this.#calls.get(record.callId)?.ask(record) ?? false);
   }
 
-  /** Tells the model of the live call of this session; `false` when there is none. */
-  tell(sessionKey: string, text: string): boolean {
-    for (const { floor } of this.#calls.values()) {
-      if (floor.sessionKey !== sessionKey) continue;
-      floor.tell(text);
-      return true;
-    }
-    return false;
+  /** Tells the model of the call that asked, or of another one of its session; `false` when neither is live. */
+  tell({ callId, sessionKey }: Pick<ApprovalRow, 'callId' | 'sessionKey'>, text: string): boolean {
+    const asked = callId === null ? undefined : this.#calls.get(callId);
+    const call = asked ?? [...this.#calls.values()].find(({ floor }) => floor.sessionKey === sessionKey);
+    call?.floor.tell(text);
+    return call !== undefined;
   }
 
   async #bringBack(call: CallApprovals): Promise<void> {

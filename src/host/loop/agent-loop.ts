@@ -1,6 +1,12 @@
 import { type Clock, delay } from '../../clock.ts';
 import { isVoiceError } from '../../errors.ts';
-import type { ExecuteToolOptions, ToolDefinition, ToolGateway, ToolResult } from '../../gateway/index.ts';
+import {
+  carriedCall,
+  type ExecuteToolOptions,
+  type ToolDefinition,
+  type ToolGateway,
+  type ToolResult,
+} from '../../gateway/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { type InboundMessage, type MessageBus, sessionKeyOf } from '../bus/index.ts';
 import type { ChatModel } from '../chat/index.ts';
@@ -146,8 +152,9 @@ export class AgentLoop implements ToolGateway {
     }
     try {
       const { channel, chatId, content } = message;
+      const call = carriedCall(message);
       const text = await runTextTurn(
-        { sessionKey, channel, chatId, content, signal },
+        { sessionKey, channel, chatId, content, signal, ...(call && { call }) },
         { ...this.#options, model, tools: this },
       );
       this.#reply(message, text);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type ToolGateway, type ToolResult, toolResultText } from '../../gateway/index.ts';
+import { type LiveCall, type ToolGateway, type ToolResult, toolResultText } from '../../gateway/index.ts';
 import type { ChatMessage, ChatModel, ChatReply, ChatToolCall } from '../chat/index.ts';
 import type { NewRow, Session, Sessions } from '../sessions/index.ts';
 import { historyMessages } from './history.ts';
@@ -22,6 +22,8 @@ export interface TextTurnRequest {
   readonly chatId: string;
   readonly content: string;
   readonly signal: AbortSignal;
+  /** The live call that asks, where the request came from one. */
+  readonly call?: LiveCall;
 }
 
 /**
@@ -70,11 +72,13 @@ function visibleTools(tools: ToolGateway, session: Session) {
 /** All at once: the runner lets those run together that may, and the others in turn. */
 function runCalls(
   calls: readonly ChatToolCall[],
-  { sessionKey, channel, chatId, signal }: TextTurnRequest,
+  { sessionKey, channel, chatId, signal, call }: TextTurnRequest,
   tools: ToolGateway,
 ): Promise<ToolResult[]> {
   return Promise.all(
-    calls.map((call) => tools.executeTool(sessionKey, call.name, call.args, { channel, chatId, signal })),
+    calls.map(({ name, args }) =>
+      tools.executeTool(sessionKey, name, args, { channel, chatId, signal, ...call }),
+    ),
   );
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { realClock } from '../../../src/clock.ts';
+import type { ToolGate } from '../../../src/gateway/index.ts';
 import { MessageBus, type OutboundMessage } from '../../../src/host/bus/index.ts';
 import type { ChatMessage, ChatModel, ChatReply } from '../../../src/host/chat/index.ts';
 import {
@@ -12,7 +13,7 @@ import {
   ToolRegistry,
   WorkspacePolicy,
 } from '../../../src/host/index.ts';
-import { AgentLoop } from '../../../src/host/loop/index.ts';
+import { AgentLoop, type BusCommands } from '../../../src/host/loop/index.ts';
 import { Sessions } from '../../../src/host/sessions/index.ts';
 import { silentLogger } from '../../../src/observe/index.ts';
 
@@ -58,7 +59,12 @@ export const calls = (...list: [name: string, args: string][]): ChatReply => ({
 /** A loop with a workspace, the built-in tools and a model that answers from a list. */
 export function createLoop(
   replies: ConstructorParameters<typeof ScriptedModel>[0] | null = [],
-  options: { maxIterations?: number; files?: Record<string, string>; unifiedSession?: boolean } = {},
+  options: {
+    maxIterations?: number;
+    files?: Record<string, string>;
+    unifiedSession?: boolean;
+    approvals?: (BusCommands & { readonly gate: ToolGate }) | null;
+  } = {},
 ) {
   count += 1;
   const home = join(base, `${count}`);
@@ -92,6 +98,10 @@ export function createLoop(
     model,
     maxIterations: options.maxIterations ?? 5,
     ...(options.unifiedSession !== undefined && { unifiedSession: options.unifiedSession }),
+    ...(options.approvals !== undefined && {
+      gate: options.approvals?.gate ?? null,
+      commands: options.approvals,
+    }),
   });
   const write = (content: string, chatId = 'c1', channel = 'telegram') =>
     bus.publishInbound({

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createToolGatewayFacade } from '../../../src/gateway/index.ts';
 import { ERROR_HINT } from '../../../src/host/index.ts';
 import { MAX_TOOL_RESULT_CHARS } from '../../../src/host/loop/index.ts';
+import { silentLogger } from '../../../src/observe/index.ts';
 import { calls, createLoop, says } from './harness.ts';
 
 /** Calls as a model emits them; the error ones are as many as the good ones, for errors differ most easily. */
@@ -54,8 +55,12 @@ const PNG = Buffer.from(
   'base64',
 );
 
-function world(replies: Parameters<typeof createLoop>[0] = []) {
+function world(
+  replies: Parameters<typeof createLoop>[0] = [],
+  approvals?: NonNullable<Parameters<typeof createLoop>[1]>['approvals'],
+) {
   const made = createLoop(replies, {
+    ...(approvals !== undefined && { approvals }),
     maxIterations: CALLS.length + 1,
     files: {
       'a.txt': 'alpha\nbravo\n',
@@ -159,5 +164,50 @@ describe('what every result is, whoever called', () => {
     const { content } = await loop.executeTool('k:c', 'probe', {}, { channel: 'k' });
 
     expect(content).toBe(`${'x'.repeat(MAX_TOOL_RESULT_CHARS - 1)}\n\n[… 3 characters cut off]`);
+  });
+});
+
+describe('a host whose config has no gate, and one whose gate names other tools', () => {
+  /** Everything that leaves the loop: what the model is asked, what the chat reads, what the session keeps. */
+  const bytes = async (made: ReturnType<typeof world>) => {
+    made.loop.start();
+    made.write('do it all');
+    const said: unknown[] = [];
+    do said.push(await made.bus.consumeOutbound());
+    while ((said.at(-1) as { content: string }).content !== 'done');
+    await made.loop.stop();
+    const { rows } = await made.sessions.get('telegram:c1');
+    const timeless = rows.map(({ timestamp: _, ...row }) => row);
+    const asked = made.model?.asked.map((messages) => messages.filter(({ role }) => role !== 'system'));
+    return made.neutral({ said, rows: timeless, asked, tools: made.model?.tools });
+  };
+  const replies = () => [...CALLS.map((call) => calls(call)), says('done')];
+
+  it('give the same bytes as a host that never heard of gates', async () => {
+    const { createApprovals } = await import('../../../src/approval/index.ts');
+    const { approvalsSchema } = await import('../../../src/config-approvals.ts');
+    const { rig } = await import('../../approval/rig.ts');
+    const { MemoryApprovalStore } = await import('../../approval/memory-store.ts');
+    const store = new MemoryApprovalStore();
+    const gated = await rig({ toolGate: { requireApproval: ['delete_*'], deny: ['rm_*'] }, store });
+    const before = store.operations;
+
+    const plain = await bytes(world(replies()));
+    const withoutConfig = createApprovals({
+      config: approvalsSchema.parse({ toolGate: {} }),
+      store,
+      clock: gated.clock,
+      logger: silentLogger,
+      dataDirectory: null,
+      locale: 'en-us',
+      toolTimeoutMs: 1,
+      executor: 'x',
+    });
+
+    expect(withoutConfig).toBeNull();
+    expect(await bytes(world(replies(), withoutConfig))).toBe(plain);
+    expect(await bytes(world(replies(), gated.system))).toBe(plain);
+    expect(store.operations).toBe(before);
+    expect(plain.length).toBeGreaterThan(10_000);
   });
 });
