@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { approvalsSchema } from './config-approvals.ts';
 import { authorizationSchema, mediaSchema } from './config-media.ts';
+import { pageSchema, tlsSchema, trustedProxiesSchema } from './config-page.ts';
 import { webrtcSchema } from './config-webrtc.ts';
 
 const glob = z.string().min(1).max(200);
@@ -25,6 +26,10 @@ const serverSchema = z
     drainTimeoutS: z.number().min(0).max(3600).default(30),
     /** Port for Prometheus' `/metrics`, always on 127.0.0.1; 0 takes a free one, left out there are none. */
     metricsPort: z.int().min(0).max(65535).optional(),
+    /** A certificate of its own; else a reverse proxy or a tunnel has it. */
+    tls: tlsSchema,
+    /** Reverse proxies that are believed when they say who asked (`X-Forwarded-For`). */
+    trustedProxies: trustedProxiesSchema,
   })
   .prefault({});
 
@@ -191,6 +196,8 @@ export const realtimeConfigSchema = z.strictObject({
   carriers: z.strictObject({ twilio: twilioSchema.optional() }).prefault({}),
   /** How a browser's audio reaches this process. */
   webrtc: webrtcSchema,
+  /** The page that people call from, and the operator's. */
+  page: pageSchema,
   interruption: interruptionSchema,
   limits: limitsSchema,
   /** Which tools wait for a person, who decides, how they are asked. */
