@@ -91,7 +91,7 @@ const limitsSchema = z
     /** A tool that runs longer than this is covered by a spoken filler. */
     fillerAfterMs: z.int().min(0).max(60_000).default(2500),
     /** A carrier's stream that broke off, where it can come back, may take this long. */
-    reconnectGraceS: z.number().min(0).max(60).default(2),
+    reconnectGraceS: z.number().min(0).max(60).default(10),
   })
   .prefault({});
 
@@ -141,11 +141,22 @@ const transferSchema = z.strictObject({
   target: z.string().min(1).max(200),
 });
 
+export const TWILIO_BASE_URL = 'https://api.twilio.com';
+
 const twilioSchema = z.strictObject({
   /** Auth token that signs Twilio's webhooks; `TWILIO_AUTH_TOKEN` when left out. */
   authToken: z.string().min(1).optional(),
-  /** When given, calls of any other account are refused. */
+  /**
+   * When given, calls of any other account are refused. With it, or `TWILIO_ACCOUNT_SID`, calls can be ended,
+   * transferred and sent keys at Twilio.
+   */
   accountSid: z.string().min(1).optional(),
+  /** An API key for that, instead of the auth token; `TWILIO_API_KEY` and `TWILIO_API_SECRET` when left out. */
+  apiKey: z
+    .strictObject({ sid: z.string().min(1).optional(), secret: z.string().min(1).optional() })
+    .prefault({}),
+  /** Twilio's REST API; another one of its regions. */
+  baseUrl: z.url({ protocol: /^https?$/ }).default(TWILIO_BASE_URL),
   /** Shared keys for signed webhooks, id → secret; only where Twilio was told to sign with one. */
   sharedKeys: z.record(z.string().min(1), z.string().min(1)).default({}),
   /** Accept unsigned webhooks. Refused when `server.publicUrl` is set or the host is not loopback. */

@@ -55,6 +55,10 @@ export class Call extends Emitter<CallEvents> {
     return this.#wiring.line.leg !== null;
   }
 
+  get isOver(): boolean {
+    return this.#wiring.hangup.phase === 'ended';
+  }
+
   /** Opens the model's session and lets the greeting be made; the caller need not be there yet. */
   async open(): Promise<void> {
     const { parts, info, id, sessionKey } = this.#options;
@@ -148,8 +152,7 @@ export class Call extends Emitter<CallEvents> {
     // Nothing more is heard: what was on its way ends as an interruption does.
     for (const each of output.interrupt(now).ended) hearing.ended(each);
     recording?.cut(notes.at(now));
-    const leg = line.close();
-    leg?.hangup().catch(() => notes.count('hangup_failed'));
+    this.#hangUp(line.close(), reason);
     approvals.closed(reason);
     interruptions.close();
     quiet.close();
@@ -160,6 +163,17 @@ export class Call extends Emitter<CallEvents> {
     output.close();
     words.clear();
     void this.#finish(now);
+  }
+
+  /** Without a leg the carrier may still have the caller on the line; one who is turned away is told why first. */
+  #hangUp(leg: CallLeg | null, reason: CallEndReason): void {
+    const { notes } = this.#wiring;
+    const isGone = reason === 'refused' || reason === 'model_failed' || reason === 'caller_hangup';
+    const hanging = leg ? leg.hangup() : isGone ? undefined : this.#options.info.hangUp?.();
+    hanging?.catch(() => {
+      notes.count('hangup_failed');
+      this.#options.parts.logger.warn({ callId: this.id, reason }, 'the carrier did not take the hang-up');
+    });
   }
 
   readonly #tick = (now: number): void => this.#deadlines.tick(now);

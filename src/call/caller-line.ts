@@ -26,6 +26,8 @@ import type { Wiring } from './wiring.ts';
 export const INPUT_GAP_MS = 200;
 /** Silence it is given at a time then. */
 const INPUT_FILL_MS = 100;
+/** What pressing one key, or waiting in between, takes on a line that is away for it. */
+const MS_PER_KEY = 1000;
 
 export class CallerLine {
   readonly #wiring: Wiring;
@@ -43,6 +45,8 @@ export class CallerLine {
   #attachedAt: number | null = null;
   #lastMediaAt = 0;
   #lostAt: number | null = null;
+  /** Longer than usual for a line that is away to press keys. */
+  #extraGraceMs = 0;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
@@ -89,6 +93,7 @@ export class CallerLine {
       if (protectGreeting) floor.protect(at + protectGreetingMaxMs);
     } else notes.lineIsBack(at);
     this.#lostAt = null;
+    this.#extraGraceMs = 0;
     this.#lastMediaAt = at;
     this.#inputAt = at;
     this.#leg = leg;
@@ -119,6 +124,19 @@ export class CallerLine {
 
   show(event: ShowEvent): void {
     this.#leg?.show(event);
+  }
+
+  /** Presses keys; a leg that breaks off over it comes back. @throws VoiceError what the leg throws, `LEG_CLOSED` */
+  async sendDigits(digits: string): Promise<void> {
+    const leg = this.#leg;
+    if (!leg) throw new VoiceError('LEG_CLOSED', 'The line is away.');
+    this.#extraGraceMs = digits.length * MS_PER_KEY;
+    try {
+      await leg.sendDtmf(digits);
+    } catch (error) {
+      this.#extraGraceMs = 0;
+      throw error;
+    }
   }
 
   /** Loudness of the agent, where the leg can. */
@@ -162,7 +180,7 @@ export class CallerLine {
     this.#digitEntry(this.#digits.tick(now));
     this.consumers.tick(now);
     if (this.#lostAt !== null) {
-      if (now - this.#lostAt >= reconnectGraceS * 1000) end('connection_lost');
+      if (now - this.#lostAt >= reconnectGraceS * 1000 + this.#extraGraceMs) end('connection_lost');
     } else if (now - this.#lastMediaAt > noMediaTimeoutS * 1000) end('no_media');
   }
 

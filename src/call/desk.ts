@@ -12,10 +12,13 @@ import type { CallLeg } from '../leg/index.ts';
 import type { MediaCaller } from '../media/index.ts';
 import { Call } from './call.ts';
 import { chatIdOf } from './caller.ts';
-import type { CallerInfo, CallParts } from './options.ts';
+import type { CallerInfo, CallParts, CallPast } from './options.ts';
 
 /** A call whose media does not come by then is closed. */
 export const CLAIM_TIMEOUT_MS = 30_000;
+
+/** A call that broke off with its process is gone on with for so long after the restart. */
+export const CONTINUE_WITHIN_MS = 60_000;
 
 interface Entry {
   readonly call: Call;
@@ -60,7 +63,7 @@ export class CallDesk {
    * @throws VoiceError `CALL_LIMIT_REACHED`, `SHUTTING_DOWN`, `MODEL_UNAVAILABLE`, `MODEL_AUTH_FAILED`, `MODEL_PROTOCOL`
    */
   admit(info: CallerInfo): Promise<{ callId: string }> {
-    const key = `${info.carrier}:${info.carrierCallId}`;
+    const key = keyOf(info.carrier, info.carrierCallId);
     const known = this.#byCarrierCall.get(key);
     if (known) return known;
     if (this.#draining)
@@ -87,6 +90,27 @@ export class CallDesk {
     entry.call.attach(leg);
     entry.claim?.clear();
     entry.claim = null;
+  }
+
+  /** Whether this call is here and not over. */
+  isLive(callId: string): boolean {
+    return this.#entries.get(callId)?.call.isOver === false;
+  }
+
+  /** What is left of a call that a process before this one was serving; `null` when it ended in any other way. */
+  async brokeOff(callId: string): Promise<CallPast | null> {
+    const { store, clock, channel } = this.#parts;
+    const row = await store.getCall(callId);
+    const isFresh = row?.endedAt != null && clock.wallNow() - row.endedAt < CONTINUE_WITHIN_MS;
+    return row?.endReason === 'crashed' && isFresh && row.sessionKey.startsWith(`${channel}:`)
+      ? { sessionKey: row.sessionKey }
+      : null;
+  }
+
+  /** The carrier said that a call is over. One that still has its leg hears it from there. */
+  carrierEnded(carrier: string, carrierCallId: string): void {
+    for (const { call, key } of this.#entries.values())
+      if (key === keyOf(carrier, carrierCallId) && !call.isAttached) call.end('caller_hangup');
   }
 
   call(callId: string): Call | undefined {
@@ -122,7 +146,9 @@ export class CallDesk {
   async #open(info: CallerInfo, key: string): Promise<{ callId: string }> {
     const { config, clock, channel, history, media } = this.#parts;
     const id = randomBytes(16).toString('hex');
-    const chatId = chatIdOf(info.identity, id, config.identity.personSession);
+    const chatId =
+      info.continues?.sessionKey.slice(channel.length + 1) ??
+      chatIdOf(info.identity, id, config.identity.personSession);
     const sessionKey = `${channel}:${chatId}`;
     const past = await history(sessionKey).catch(() => []);
     const call = new Call({ id, info, chatId, sessionKey, history: past, parts: this.#parts });
@@ -157,6 +183,10 @@ export class CallDesk {
     }
     return { callId: id };
   }
+}
+
+function keyOf(carrier: string, carrierCallId: string): string {
+  return `${carrier}:${carrierCallId}`;
 }
 
 function mediaCaller(callId: string, sessionKey: string, { identity, carrier }: CallerInfo): MediaCaller {

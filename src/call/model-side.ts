@@ -95,7 +95,9 @@ export class ModelSide {
     this.#stream = isFullDuplex ? new StreamItems(session.outputFormat, generation) : null;
     if (generation === 1) {
       const { greeting } = options.parts.config;
-      if (greeting !== '') requests.ask({ kind: 'prompt', say: greeting });
+      // Who was greeted before is not greeted again.
+      if (options.info.continues) requests.ask({ kind: 'prompt', instructions: RESUME });
+      else if (greeting !== '') requests.ask({ kind: 'prompt', say: greeting });
       else {
         this.hasOpened = true;
         floor.unprotect();

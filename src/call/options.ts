@@ -29,6 +29,15 @@ export interface CallerInfo {
   readonly carrierCallId: string;
   /** Capabilities of the leg that will be attached. */
   readonly leg: LegCapabilities;
+  /** Ends the call at the carrier, where that can be done without a leg. */
+  readonly hangUp?: () => Promise<void>;
+  /** The call that this one goes on from, because the process that had it is gone. */
+  readonly continues?: CallPast;
+}
+
+/** What is left of a call that broke off with its process. */
+export interface CallPast {
+  readonly sessionKey: string;
 }
 
 /** What a tool gave that had outlived its call. */

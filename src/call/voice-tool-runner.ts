@@ -103,7 +103,8 @@ export class VoiceToolRunner {
     // The caller hears out whom they are connected to.
     if (!(await quiet.wait(signal))) return failed('Cancelled: the call was not transferred.');
     try {
-      await line.leg?.transfer(target);
+      if (!line.leg) return failed(VOICE_TOOL_TEXT.notTransferred);
+      await line.leg.transfer(target);
     } catch {
       return failed(VOICE_TOOL_TEXT.notTransferred);
     }

@@ -44,6 +44,8 @@ export interface LegCapabilities {
 export type LegCloseReason =
   | 'caller_hangup'
   | 'local_hangup'
+  /** The caller is with somebody else now. */
+  | 'transferred'
   | 'connection_lost'
   | 'protocol_error'
   | 'backpressure'
@@ -110,9 +112,17 @@ export interface CallLeg extends Emitter<CallLegEvents> {
   clear(): void;
   /** Loudness of playback, 0 to 1, where `capabilities.gain`. */
   setGain(level: number): void;
-  /** @throws VoiceError `LEG_UNSUPPORTED` */
+  /**
+   * Presses keys. Where `capabilities.reconnects`, the leg may close over it with `connection_lost`, and come back.
+   *
+   * @throws VoiceError `LEG_UNSUPPORTED`, `CARRIER_FAILED`, `CARRIER_REFUSED`
+   */
   sendDtmf(digits: string): Promise<void>;
-  /** @throws VoiceError `LEG_UNSUPPORTED` */
+  /**
+   * Connects the caller to somebody else; the leg closes with `transferred`.
+   *
+   * @throws VoiceError `LEG_UNSUPPORTED`, `CARRIER_FAILED`, `CARRIER_REFUSED`
+   */
   transfer(target: string): Promise<void>;
   show(event: ShowEvent): void;
   /** Ends the leg; `closed` follows with `local_hangup`. Idempotent. */

@@ -13,6 +13,7 @@ import { isVoiceError, VoiceError } from '../errors.ts';
 import type { ToolDefinition } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { MediaStore, OutboxRow, ReplyRoute } from '../store/index.ts';
+import { twilioAccount } from '../twilio-rest.ts';
 import { Attachments } from './attachments.ts';
 import { type Admission, admit } from './authorization.ts';
 import { MAX_OPEN_SESSIONS } from './limits.ts';
@@ -277,11 +278,10 @@ export class Media {
 function messagesOf({ config, publicUrl, authToken: fallback }: MediaOptions): TwilioMessages | null {
   const { accountSid, authToken = fallback, from, messagingServiceSid, baseUrl } = config.messaging;
   const hasSender = from !== undefined || messagingServiceSid !== undefined;
-  if (accountSid === undefined || authToken === undefined || !hasSender || publicUrl === undefined)
-    return null;
+  const account = twilioAccount({ accountSid, authToken });
+  if (account === null || !hasSender || publicUrl === undefined) return null;
   return new TwilioMessages({
-    accountSid,
-    authToken,
+    ...account,
     baseUrl,
     ...(from !== undefined && { from }),
     ...(messagingServiceSid !== undefined && { messagingServiceSid }),

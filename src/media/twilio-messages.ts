@@ -5,13 +5,12 @@
  * @module
  */
 
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
+import { neverArrived, type TwilioAccount, type TwilioAnswer, TwilioRest } from '../twilio-rest.ts';
 import type { SendOutcome } from './routes/contract.ts';
 
-export interface TwilioMessagesOptions {
-  readonly accountSid: string;
-  readonly authToken: string;
+export interface TwilioMessagesOptions extends TwilioAccount {
   /** @defaultValue `https://api.twilio.com` */
   readonly baseUrl: string;
   readonly from?: string;
@@ -33,8 +32,6 @@ export interface ListedMessage {
   readonly createdAt: number;
 }
 
-/** Longest answer that is read. */
-const MAX_ANSWER_BYTES = 512 * 1024;
 /** Messages to one number that are looked through. */
 const LIST_PAGE = 50;
 
@@ -50,25 +47,13 @@ const listed = z.object({
   ),
 });
 
-/** Connections that were never made: nothing can have arrived. */
-const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
 export class TwilioMessages {
   readonly #options: TwilioMessagesOptions;
-  readonly #dispatcher: Dispatcher;
-  readonly #ownsDispatcher: boolean;
+  readonly #rest: TwilioRest;
 
   constructor(options: TwilioMessagesOptions) {
     this.#options = options;
-    this.#ownsDispatcher = options.dispatcher === undefined;
-    this.#dispatcher = options.dispatcher ?? new Agent({ connections: 8, connect: { timeout: 5000 } });
+    this.#rest = new TwilioRest(options);
   }
 
   /** Never rejects. What the provider says stays here; only its class leaves. */
@@ -79,10 +64,9 @@ export class TwilioMessages {
     else if (from !== undefined) form.set('From', from);
     if (mediaUrl !== undefined) form.set('MediaUrl', mediaUrl);
     try {
-      const { status, retryAfterMs, json } = await this.#call('POST', '', signal, form.toString());
-      return outcomeOf(status, retryAfterMs, json);
+      return outcomeOf(await this.#rest.post('/Messages.json', form, signal));
     } catch (error) {
-      if (NEVER_CONNECTED.has(codeOf(error))) return { kind: 'failed', error: 'unavailable' };
+      if (neverArrived(error)) return { kind: 'failed', error: 'unavailable' };
       // It was on its way: only a look at the list tells whether it got there.
       return { kind: 'unknown' };
     }
@@ -94,7 +78,7 @@ export class TwilioMessages {
     const day = new Date(since).toISOString().slice(0, 10);
     const query = new URLSearchParams({ To: to, 'DateSent>': day, PageSize: String(LIST_PAGE) });
     try {
-      const { status, json } = await this.#call('GET', `?${query}`, signal);
+      const { status, json } = await this.#rest.get(`/Messages.json?${query}`, signal);
       const parsed = listed.safeParse(json);
       if (status !== 200 || !parsed.success) return null;
       return parsed.data.messages
@@ -110,42 +94,12 @@ export class TwilioMessages {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#ownsDispatcher) await this.#dispatcher.close();
-  }
-
-  async #call(method: 'GET' | 'POST', query: string, signal: AbortSignal, form?: string) {
-    const { accountSid, authToken, baseUrl } = this.#options;
-    const account = encodeURIComponent(accountSid);
-    const url = `${baseUrl.replace(/\/$/, '')}/2010-04-01/Accounts/${account}/Messages.json${query}`;
-    const answer = await request(url, {
-      method,
-      signal,
-      dispatcher: this.#dispatcher,
-      headers: {
-        authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
-        accept: 'application/json',
-        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
-      },
-      ...(form !== undefined && { body: form }),
-    });
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of answer.body) {
-      length += chunk.length;
-      if (length > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
-      chunks.push(chunk);
-    }
-    const retryAfter = Number(answer.headers['retry-after']);
-    return {
-      status: answer.statusCode,
-      retryAfterMs: retryAfter > 0 ? Math.min(retryAfter, 3600) * 1000 : undefined,
-      json: parseJson(Buffer.concat(chunks).toString('utf8')),
-    };
+  close(): Promise<void> {
+    return this.#rest.close();
   }
 }
 
-function outcomeOf(status: number, retryAfterMs: number | undefined, json: unknown): SendOutcome {
+function outcomeOf({ status, retryAfterMs, json }: TwilioAnswer): SendOutcome {
   if (status === 201 || status === 200) {
     const sid = created.safeParse(json).data?.sid;
     return sid === undefined ? { kind: 'unknown' } : { kind: 'accepted', providerRef: sid };
@@ -157,16 +111,4 @@ function outcomeOf(status: number, retryAfterMs: number | undefined, json: unkno
   if (status >= 400 && status < 500) return { kind: 'failed', error: 'provider_rejected', permanent: true };
   // A server that failed may have done it all the same.
   return { kind: 'unknown' };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

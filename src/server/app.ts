@@ -9,6 +9,7 @@ import { type Context, Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import { VoiceError } from '../errors.ts';
 import type { Logger } from '../observe/index.ts';
+import type { Desk } from './desk.ts';
 import { errorAnswer } from './errors.ts';
 import type { ReadyChecks } from './health.ts';
 import type { MediaFiles } from './media/index.ts';
@@ -19,14 +20,19 @@ import type { PublicAddress } from './public-address.ts';
 import type { StreamTokens } from './stream-tokens.ts';
 import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
 import type { MediaSockets } from './twilio/media.ts';
+import { resume } from './twilio/resume.ts';
 import type { TwilioSettings } from './twilio/settings.ts';
 import { onStatus } from './twilio/status.ts';
+import type { StreamAnswers } from './twilio/stream-answers.ts';
+import { afterTransfer } from './twilio/transfer.ts';
 import type { VoiceWebhook } from './twilio/voice.ts';
 
 export interface AppParts {
   readonly address: PublicAddress;
   readonly twilio: TwilioSettings;
   readonly voice: VoiceWebhook;
+  readonly desk: Desk;
+  readonly answers: StreamAnswers;
   readonly media: MediaSockets;
   readonly tokens: StreamTokens;
   readonly ready: ReadyChecks;
@@ -48,6 +54,7 @@ type Env = { Bindings: { incoming: IncomingMessage } };
 const ROUTE_NAMES: Readonly<Record<string, string>> = {
   '/twilio/voice': 'twilio_voice',
   '/twilio/status': 'twilio_status',
+  '/twilio/after-transfer': 'twilio_after_transfer',
   '/healthz': 'healthz',
   '/readyz': 'readyz',
 };
@@ -61,12 +68,22 @@ export function createApp(parts: AppParts): Hono<Env> {
   app.use(async (c, next) => {
     await next();
     c.header('cache-control', 'no-store');
-    metrics.countRequest(ROUTE_NAMES[c.req.path] ?? 'other', c.res.status);
+    metrics.countRequest(routeName(c.req.path), c.res.status);
   });
 
   app.on(['GET', 'POST'], '/twilio/voice', async (c) => {
     const { params } = await verified(c, parts);
-    return xml(c, await parts.voice.answer(params, address.base));
+    return xml(c, await parts.voice.answer(params));
+  });
+
+  app.post('/twilio/resume/:callId/:nonce', async (c) => {
+    const { params } = await verified(c, parts);
+    return xml(c, await resume(params, c.req.param(), parts));
+  });
+
+  app.post('/twilio/after-transfer', async (c) => {
+    const { params } = await verified(c, parts);
+    return xml(c, afterTransfer(params));
   });
 
   app.post('/twilio/status', async (c) => {
@@ -91,7 +108,7 @@ export function createApp(parts: AppParts): Hono<Env> {
 
   function problem(c: Context, error: unknown): Response {
     const { status, code, body } = errorAnswer(error);
-    const route = ROUTE_NAMES[c.req.path] ?? 'other';
+    const route = routeName(c.req.path);
     if (code === 'INTERNAL') logger.error({ err: error, route }, 'request failed');
     else if (code !== 'ROUTE_NOT_FOUND') logger.warn({ code, route }, 'request refused');
     // After a body that was not read to its end the connection can't be used again.
@@ -117,6 +134,10 @@ async function verified(c: Context<Env>, parts: AppParts): Promise<VerifiedWebho
 
 function xml(c: Context, text: string): Response {
   return c.body(text, 200, { 'content-type': 'text/xml; charset=utf-8' });
+}
+
+function routeName(path: string): string {
+  return path.startsWith('/twilio/resume/') ? 'twilio_resume' : (ROUTE_NAMES[path] ?? 'other');
 }
 
 /** A trailing slash is the same route. */

@@ -3,4 +3,7 @@ import type { CallDesk, CallerInfo } from '../call/index.ts';
 export type { CallerInfo };
 
 /** What the server needs of the call engine. */
-export type Desk = Pick<CallDesk, 'admit' | 'attach' | 'activeCalls' | 'pendingCalls' | 'drain'>;
+export type Desk = Pick<
+  CallDesk,
+  'admit' | 'attach' | 'isLive' | 'brokeOff' | 'carrierEnded' | 'activeCalls' | 'pendingCalls' | 'drain'
+>;

@@ -10,6 +10,7 @@ import type { Registry } from 'prom-client';
 import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { type Clock, realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
+import { twilioCapabilities } from '../leg/twilio/index.ts';
 import type { Media } from '../media/index.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
 import { createApp } from './app.ts';
@@ -32,8 +33,11 @@ import { OperatorPages } from './pages/operator-pages.ts';
 import { PublicAddress } from './public-address.ts';
 import { SocketCaps } from './socket-caps.ts';
 import { StreamTokens } from './stream-tokens.ts';
+import { TwilioCalls } from './twilio/calls.ts';
+import { controlOf } from './twilio/control.ts';
 import { MediaSockets } from './twilio/media.ts';
-import { twilioSettings } from './twilio/settings.ts';
+import { twilioRest, twilioSettings } from './twilio/settings.ts';
+import { StreamAnswers } from './twilio/stream-answers.ts';
 import { VoiceWebhook } from './twilio/voice.ts';
 import { Upgrades } from './upgrades.ts';
 
@@ -65,6 +69,8 @@ export interface VoiceServer {
   readonly publicBase: string;
   /** Whether webhooks of Twilio's can be verified, or are believed unverified. */
   readonly twilio: 'ready' | 'no_key' | 'unverified';
+  /** Whether calls can be ended, transferred and sent keys at Twilio. */
+  readonly controlsTwilio: boolean;
   /**
    * Takes no new calls, lets the running ones end within `server.drainTimeoutS`, then closes every socket.
    * Idempotent.
@@ -83,6 +89,10 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   const caps = new SocketCaps();
   let draining = false;
   const isDraining = () => draining;
+  const rest = twilioRest(config, env);
+  const calls = rest && new TwilioCalls(rest, clock);
+  const answers = new StreamAnswers({ config, tokens, address });
+  const capabilities = twilioCapabilities({ control: calls !== null, resumes: true });
   const media = new MediaSockets({
     config,
     desk,
@@ -91,6 +101,8 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     clock,
     logger,
     accountSid: twilio.accountSid,
+    capabilities,
+    control: (callSid) => calls && controlOf(callSid, { calls, answers, address }),
   });
   const metrics = new ServerMetrics(
     () => ({
@@ -110,12 +122,24 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     operator && pages ? new BoardLive({ approvals: operator.approvals, pages, guard, clock }) : null;
   const live = options.media ? new MediaLive(options.media, guard) : null;
   const upgrades = new Upgrades(address, media, metrics, board, live);
-  const voice = new VoiceWebhook({ config, desk, tokens, clock, logger, isDraining });
+  const voice = new VoiceWebhook({
+    config,
+    desk,
+    tokens,
+    answers,
+    capabilities,
+    calls,
+    clock,
+    logger,
+    isDraining,
+  });
   const ready = new ReadyChecks(options.checks ?? {}, clock);
   const app = createApp({
     address,
     twilio,
     voice,
+    desk,
+    answers,
     media,
     tokens,
     ready,
@@ -150,6 +174,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     board?.close();
     upgrades.terminate();
     await Promise.all([closed(server), closed(metricsServer)]);
+    await rest?.close();
   }
 
   return {
@@ -169,6 +194,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     get publicBase() {
       return address.base;
     },
+    controlsTwilio: calls !== null,
     twilio: twilio.skipSignature ? 'unverified' : twilio.hasKey ? 'ready' : 'no_key',
     close(drainTimeoutMs = config.server.drainTimeoutS * 1000) {
       closing ??= close(drainTimeoutMs);

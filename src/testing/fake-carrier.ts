@@ -126,6 +126,11 @@ export class FakeCarrier {
     return this.closeCode !== null;
   }
 
+  /** Resolves when the connection is closed, by whichever side. */
+  whenClosed(): Promise<void> {
+    return this.isClosed ? Promise.resolve() : this.#when(() => false);
+  }
+
   /** Audio received and not yet heard, in ms. */
   get queuedMs(): number {
     return this.#playout.queuedMs;

@@ -322,12 +322,33 @@ describe('keys', () => {
     model.call('k', 'send_dtmf', '{"digits":"4711#"}');
     model.call('wrong', 'send_dtmf', '{"digits":"call me"}');
     model.done();
-    await settle();
+    await test.advance(200);
 
     expect(test.leg.sentDigits).toEqual(['4711#']);
     expect(model.outputs.get('k')).toBe('The keys were sent.');
     expect(model.outputs.get('wrong')).toMatch(/^Error/);
     expect(JSON.stringify([...test.store.turns.values(), ...test.progress])).not.toContain('4711');
+  });
+
+  it('that take the line away for longer than its grace still find it when it is back', async () => {
+    const test = startCall({
+      leg: { dtmfOut: true, reconnects: true },
+      config: { limits: { reconnectGraceS: 1 } },
+    });
+    test.models.current.respond();
+    test.models.current.call('k', 'send_dtmf', '{"digits":"wwww1"}');
+    test.models.current.done();
+    await test.advance(200);
+    test.leg.close('connection_lost');
+    await test.advance(5500);
+    expect(test.ended).toBeNull();
+    test.newLeg();
+    await test.advance(100);
+
+    // Once it is back, the grace is the usual one again.
+    test.leg.close('connection_lost');
+    await test.advance(1200);
+    expect(test.ended).toBe('connection_lost');
   });
 
   it('can not be pressed where the line does not take any', () => {

@@ -48,6 +48,22 @@ export class DeskDouble implements Desk {
     this.onAttach(leg);
   }
 
+  readonly live = new Set<string>();
+  readonly past = new Map<string, { sessionKey: string }>();
+  readonly carrierEndedCalls: string[] = [];
+
+  isLive(callId: string): boolean {
+    return this.live.has(callId);
+  }
+
+  async brokeOff(callId: string): Promise<{ sessionKey: string } | null> {
+    return this.past.get(callId) ?? null;
+  }
+
+  carrierEnded(_carrier: string, carrierCallId: string): void {
+    this.carrierEndedCalls.push(carrierCallId);
+  }
+
   async drain(timeoutMs: number): Promise<void> {
     this.drained.push(timeoutMs);
     if (this.drainGate) await this.drainGate;

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { realtimeConfigSchema } from '../../src/config.ts';
 import { ERRORS, VoiceError } from '../../src/errors.ts';
+import { TWILIO_CAPABILITIES } from '../../src/leg/twilio/index.ts';
 import { silentLogger } from '../../src/observe/index.ts';
 import {
   ADMIT_TIMEOUT_MS,
@@ -9,8 +10,10 @@ import {
   MAX_ANSWERED_CALLS,
   MAX_BODY_BYTES,
 } from '../../src/server/index.ts';
+import { PublicAddress } from '../../src/server/public-address.ts';
 import { StreamTokens } from '../../src/server/stream-tokens.ts';
 import { sign } from '../../src/server/twilio/signature.ts';
+import { StreamAnswers } from '../../src/server/twilio/stream-answers.ts';
 import { VoiceWebhook } from '../../src/server/twilio/voice.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import {
@@ -213,15 +216,21 @@ describe('the webhook of an incoming call', () => {
       const clock = new FakeClock();
       const desk = new DeskDouble();
       desk.refuseWith = new VoiceError('CALL_LIMIT_REACHED', 'full');
+      const config = realtimeConfigSchema.parse({});
+      const tokens = new StreamTokens(clock);
+      const address = new PublicAddress('http://127.0.0.1:1');
       const voice = new VoiceWebhook({
-        config: realtimeConfigSchema.parse({}),
+        config,
         desk,
-        tokens: new StreamTokens(clock),
+        tokens,
+        answers: new StreamAnswers({ config, tokens, address }),
+        capabilities: TWILIO_CAPABILITIES,
+        calls: null,
         clock,
         logger: silentLogger,
         isDraining: () => false,
       });
-      const answer = (n: number) => voice.answer(new Map([['CallSid', `CA${n}`]]), 'http://127.0.0.1:1');
+      const answer = (n: number) => voice.answer(new Map([['CallSid', `CA${n}`]]));
       for (let n = 0; n < MAX_ANSWERED_CALLS; n += 1) await answer(n);
       await answer(0);
       expect(desk.admitted).toHaveLength(MAX_ANSWERED_CALLS);

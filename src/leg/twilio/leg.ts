@@ -25,7 +25,10 @@ export const MAX_BUFFERED_BYTES = 1024 * 1024;
 /** Longest mark name, ours plus the generation in front of it. */
 export const MAX_MARK_CHARS = 64;
 
-/** Source: https://www.twilio.com/docs/voice/media-streams/websocket-messages */
+/**
+ * What the media stream can by itself.
+ * Source: https://www.twilio.com/docs/voice/media-streams/websocket-messages
+ */
 export const TWILIO_CAPABILITIES: LegCapabilities = {
   carrier: 'twilio',
   input: PCMU_8K,
@@ -43,6 +46,32 @@ export const TWILIO_CAPABILITIES: LegCapabilities = {
   transfer: false,
 };
 
+/**
+ * What the leg can where more than the stream is at hand.
+ *
+ * @param ways.control - calls can be changed over Twilio's REST API
+ * @param ways.resumes - a stream that breaks off is followed by another one of the same call
+ */
+export function twilioCapabilities(ways: { control: boolean; resumes: boolean }): LegCapabilities {
+  return {
+    ...TWILIO_CAPABILITIES,
+    transfer: ways.control,
+    // Keys are played by other instructions than the stream's, which therefore has to come back after them.
+    dtmfOut: ways.control && ways.resumes,
+    reconnects: ways.resumes,
+  };
+}
+
+/** The call that a stream belongs to, as it can be changed at Twilio. */
+export interface TwilioControl {
+  /** Ends it; fine when it is over. */
+  hangUp(): Promise<void>;
+  /** Connects the caller to a number or a SIP address. Twilio ends our stream for it. */
+  dial(target: string): Promise<void>;
+  /** Plays keys to the line. Twilio ends our stream for it, and opens another one afterwards. */
+  playDigits(digits: string): Promise<void>;
+}
+
 /** 20 ms of µ-law silence (0xFF), as it travels. */
 const SILENCE = Buffer.alloc(SILENCE_FRAME_MS * bytesPerMs(PCMU_8K), 0xff).toString('base64');
 
@@ -50,6 +79,7 @@ const SILENCE = Buffer.alloc(SILENCE_FRAME_MS * bytesPerMs(PCMU_8K), 0xff).toStr
 const CLOSE_CODE: Record<LegCloseReason, number> = {
   caller_hangup: 1000,
   local_hangup: 1000,
+  transferred: 1000,
   connection_lost: 1000,
   no_media: 1000,
   protocol_error: 1002,
@@ -63,10 +93,14 @@ export interface TwilioLegOptions {
   readonly clock: Clock;
   /** No frame of Twilio's for this long closes the leg with `no_media`; never, when left out. */
   readonly noMediaTimeoutMs?: number;
+  /** @defaultValue those of the stream alone */
+  readonly capabilities?: LegCapabilities;
+  /** Without it the call can be ended only with the stream. */
+  readonly control?: TwilioControl;
 }
 
 export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
-  readonly capabilities = TWILIO_CAPABILITIES;
+  readonly capabilities: LegCapabilities;
   readonly streamSid: string;
   /** Twilio's id of the call. */
   readonly callSid: string;
@@ -80,18 +114,23 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   #lastMediaAt: number;
   #timer: ClockTimer | null = null;
   #closed = false;
+  #control: TwilioControl | null;
+  /** What the end of the stream means while Twilio does something of ours that ends it. */
+  #handedOver: LegCloseReason | null = null;
 
   constructor(options: TwilioLegOptions) {
     super();
     this.#socket = options.socket;
     this.#clock = options.clock;
+    this.capabilities = options.capabilities ?? TWILIO_CAPABILITIES;
+    this.#control = options.control ?? null;
     this.#noMediaTimeoutMs = options.noMediaTimeoutMs ?? Number.POSITIVE_INFINITY;
     this.streamSid = options.start.streamSid;
     this.callSid = options.start.callSid;
     this.#lastMediaAt = options.clock.now();
     this.#socket.listen({
       message: (data) => this.#onMessage(data),
-      closed: () => this.#close('connection_lost'),
+      closed: () => this.#close(this.#handedOver ?? 'connection_lost'),
     });
     this.#tick();
   }
@@ -119,24 +158,53 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
 
   setGain(_level: number): void {}
 
-  async sendDtmf(_digits: string): Promise<void> {
-    throw new VoiceError('LEG_UNSUPPORTED', 'A Twilio media stream cannot send digits.');
+  async sendDtmf(digits: string): Promise<void> {
+    const control = this.#control;
+    if (!control || !this.capabilities.dtmfOut)
+      throw new VoiceError('LEG_UNSUPPORTED', 'A Twilio media stream cannot send digits.');
+    await this.#handOver('connection_lost', () => control.playDigits(digits));
   }
 
-  async transfer(_target: string): Promise<void> {
-    throw new VoiceError('LEG_UNSUPPORTED', 'A Twilio media stream cannot transfer the call.');
+  async transfer(target: string): Promise<void> {
+    const control = this.#control;
+    if (!control || !this.capabilities.transfer)
+      throw new VoiceError('LEG_UNSUPPORTED', 'A Twilio media stream cannot transfer the call.');
+    await this.#handOver('transferred', () => control.dial(target));
   }
 
   show(_event: ShowEvent): void {}
 
-  /** Closes the stream; the call ends with it, because nothing but `<Hangup/>` follows in its TwiML. */
+  /**
+   * Ends the stream, and the call with it: what follows the stream in its TwiML asks us, and is told so. Where the call
+   * can be changed at Twilio it is ended there too.
+   */
   async hangup(): Promise<void> {
+    if (this.#closed) return;
+    // A call that was handed over is not ours to end any more.
+    const control = this.#handedOver === null ? this.#control : null;
     this.#close('local_hangup');
+    await control?.hangUp();
+  }
+
+  /** Another stream of the same call took over: ending this one ends no call. */
+  superseded(): void {
+    this.#control = null;
   }
 
   /** Twilio said by another way (a status callback) that the call is over. Idempotent. */
   carrierEnded(): void {
     this.#close('caller_hangup');
+  }
+
+  /** Twilio ends the stream before it answers, or after: either way it is no hang-up of the caller's. */
+  async #handOver(reason: LegCloseReason, ask: () => Promise<void>): Promise<void> {
+    this.#handedOver = reason;
+    try {
+      await ask();
+    } catch (error) {
+      this.#handedOver = null;
+      throw error;
+    }
   }
 
   #sendText(text: string): void {
@@ -165,7 +233,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
           this.#onMark(message.name);
           return;
         case 'stop':
-          this.#close('caller_hangup');
+          this.#close(this.#handedOver ?? 'caller_hangup');
           return;
         case 'connected':
         case 'start':

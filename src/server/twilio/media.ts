@@ -7,8 +7,13 @@
 import type { Clock } from '../../clock.ts';
 import type { RealtimeConfig } from '../../config.ts';
 import { isVoiceError, VoiceError } from '../../errors.ts';
-import type { TextSocket } from '../../leg/index.ts';
-import { acceptTwilioStream, TwilioLeg, type TwilioStart } from '../../leg/twilio/index.ts';
+import type { LegCapabilities, TextSocket } from '../../leg/index.ts';
+import {
+  acceptTwilioStream,
+  type TwilioControl,
+  TwilioLeg,
+  type TwilioStart,
+} from '../../leg/twilio/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import type { Desk } from '../desk.ts';
 import type { SocketCaps } from '../socket-caps.ts';
@@ -22,6 +27,10 @@ export interface MediaSocketsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly accountSid: string | undefined;
+  /** What the legs can. */
+  readonly capabilities: LegCapabilities;
+  /** A call, as it can be changed at Twilio; `null` without the account's credentials. */
+  readonly control: (callSid: string) => TwilioControl | null;
 }
 
 /** What an upgrade request has shown so far. */
@@ -90,7 +99,10 @@ export class MediaSockets {
 
   /** The carrier said that the call is over: its stream, if it is still open, ends now. */
   carrierEnded(callSid: string): void {
-    this.#legs.get(callSid)?.carrierEnded();
+    const leg = this.#legs.get(callSid);
+    if (leg) leg.carrierEnded();
+    // Its stream may have broken off before.
+    else this.#options.desk.carrierEnded(this.#options.capabilities.carrier, callSid);
   }
 
   #grantOf(start: TwilioStart, { fromPath }: Upgrade): StreamGrant | null {
@@ -105,11 +117,21 @@ export class MediaSockets {
   }
 
   #attach(socket: TextSocket, start: TwilioStart, grant: StreamGrant): void {
-    const { config, clock, desk, logger } = this.#options;
+    const { config, clock, desk, logger, capabilities } = this.#options;
     const noMediaTimeoutMs = config.limits.noMediaTimeoutS * 1000;
-    const leg = new TwilioLeg({ socket, start, clock, noMediaTimeoutMs });
+    const control = this.#options.control(start.callSid);
+    const leg = new TwilioLeg({
+      socket,
+      start,
+      clock,
+      noMediaTimeoutMs,
+      capabilities,
+      ...(control && { control }),
+    });
     leg.onListenerError = (err, event) =>
       logger.error({ err, event, callId: grant.callId }, 'leg listener threw');
+    // The newest stream is the call's; to close the one before must not end the call.
+    this.#legs.get(leg.callSid)?.superseded();
     this.#legs.set(leg.callSid, leg);
     leg.on('closed', (reason) => {
       // The same call may have a newer stream by now.
@@ -121,7 +143,7 @@ export class MediaSockets {
     } catch (error) {
       const code = isVoiceError(error) ? error.code : 'INTERNAL';
       logger.warn({ callId: grant.callId, code }, 'no call for this media socket');
-      void leg.hangup();
+      leg.hangup().catch(() => logger.warn({ callId: grant.callId }, 'a call could not be hung up'));
     }
   }
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { RealtimeConfig } from '../../config.ts';
+import { type RealtimeConfig, TWILIO_BASE_URL } from '../../config.ts';
 import { VoiceError } from '../../errors.ts';
+import { TwilioRest, twilioAccount } from '../../twilio-rest.ts';
 import type { TwilioKeys } from './signature.ts';
 
 export interface TwilioSettings {
@@ -44,6 +45,27 @@ export function twilioSettings(
     accountSid: twilio?.accountSid,
     skipSignature,
   };
+}
+
+/**
+ * Twilio's REST API with the account's credentials, of the config or the environment; `null` when they aren't there.
+ *
+ * @param env - where `TWILIO_ACCOUNT_SID`, `TWILIO_AUTH_TOKEN`, `TWILIO_API_KEY` and `TWILIO_API_SECRET` are looked up
+ */
+export function twilioRest(
+  config: RealtimeConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): TwilioRest | null {
+  const { twilio } = config.carriers;
+  const account = twilioAccount({
+    accountSid: twilio?.accountSid ?? env.TWILIO_ACCOUNT_SID,
+    authToken: twilio?.authToken ?? env.TWILIO_AUTH_TOKEN,
+    apiKey: {
+      sid: twilio?.apiKey.sid ?? env.TWILIO_API_KEY,
+      secret: twilio?.apiKey.secret ?? env.TWILIO_API_SECRET,
+    },
+  });
+  return account && new TwilioRest({ ...account, baseUrl: twilio?.baseUrl ?? TWILIO_BASE_URL });
 }
 
 /** An address that only this machine can reach. */

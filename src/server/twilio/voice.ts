@@ -7,30 +7,30 @@
 import type { Clock } from '../../clock.ts';
 import type { RealtimeConfig } from '../../config.ts';
 import { isVoiceError, VoiceError } from '../../errors.ts';
-import { TWILIO_CAPABILITIES } from '../../leg/twilio/index.ts';
+import type { LegCapabilities } from '../../leg/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { withDeadline } from '../deadline.ts';
-import type { Desk } from '../desk.ts';
+import type { CallerInfo, Desk } from '../desk.ts';
 import { ADMIT_TIMEOUT_MS, MAX_ANSWERED_CALLS } from '../limits.ts';
 import type { StreamTokens } from '../stream-tokens.ts';
 import { calledRoute, callerIdentity, isAllowed } from './caller.ts';
+import type { TwilioCalls } from './calls.ts';
 import type { WebhookParams } from './signature.ts';
-import { connectStream, sayAndHangUp } from './twiml.ts';
-import { socketUrl } from './urls.ts';
+import type { Answer, StreamAnswers } from './stream-answers.ts';
+import { sayAndHangUp } from './twiml.ts';
 
 /** Said when the error that stopped a call has no words for the caller. */
 const NO_WORDS = 'Sorry, something went wrong on our side. Please call again.';
-
-interface Answer {
-  readonly twiml: string;
-  /** The stream token in it; `null` when the call was turned away. */
-  readonly token: string | null;
-}
 
 export interface VoiceWebhookOptions {
   readonly config: RealtimeConfig;
   readonly desk: Desk;
   readonly tokens: StreamTokens;
+  readonly answers: StreamAnswers;
+  /** What the legs of these calls can. */
+  readonly capabilities: LegCapabilities;
+  /** Ends calls that have no leg to do it; `null` without the account's credentials. */
+  readonly calls: TwilioCalls | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
@@ -49,10 +49,10 @@ export class VoiceWebhook {
    * The TwiML for a verified webhook. Asked again for the same call it is the same, as long as its stream is
    * still to come; after that the request is a replay.
    *
-   * @param publicBase - where Twilio reaches us
+   * @param continues - the call it goes on from, when the process that had it is gone
    * @throws VoiceError `REQUEST_INVALID`, `REQUEST_REPLAYED`
    */
-  async answer(params: WebhookParams, publicBase: string): Promise<string> {
+  async answer(params: WebhookParams, continues?: CallerInfo['continues']): Promise<string> {
     const callSid = params.get('CallSid');
     if (callSid === undefined || !/^\w{1,64}$/.test(callSid)) {
       throw new VoiceError('REQUEST_INVALID', 'The webhook has no CallSid.');
@@ -60,13 +60,18 @@ export class VoiceWebhook {
     const before = this.#answered.get(callSid);
     if (before) return this.#again(await before);
 
-    const answer = this.#decide(callSid, params, publicBase);
+    const answer = this.#decide(callSid, params, continues);
     this.#answered.set(callSid, answer);
     for (const oldest of this.#answered.keys()) {
       if (this.#answered.size <= MAX_ANSWERED_CALLS) break;
       this.#answered.delete(oldest);
     }
     return (await answer).twiml;
+  }
+
+  /** Whether this process has answered that call. */
+  knows(callSid: string): boolean {
+    return this.#answered.has(callSid);
   }
 
   #again(answer: Answer): string {
@@ -79,10 +84,10 @@ export class VoiceWebhook {
     return answer.twiml;
   }
 
-  async #decide(callSid: string, params: WebhookParams, publicBase: string): Promise<Answer> {
+  async #decide(callSid: string, params: WebhookParams, continues: CallerInfo['continues']): Promise<Answer> {
     const { logger } = this.#options;
     try {
-      return await this.#admit(callSid, params, publicBase);
+      return await this.#admit(callSid, params, continues);
     } catch (error) {
       const code = isVoiceError(error) ? error.code : 'INTERNAL';
       // What went wrong inside is the operator's to read; a code is enough for a refusal.
@@ -91,8 +96,8 @@ export class VoiceWebhook {
     }
   }
 
-  async #admit(callSid: string, params: WebhookParams, publicBase: string): Promise<Answer> {
-    const { config, desk, tokens, clock, isDraining, logger } = this.#options;
+  async #admit(callSid: string, params: WebhookParams, continues: CallerInfo['continues']): Promise<Answer> {
+    const { config, desk, answers, capabilities, calls, clock, isDraining, logger } = this.#options;
     if (isDraining()) throw new VoiceError('SHUTTING_DOWN', 'The server takes no new calls.');
     const identity = callerIdentity(params, config.identity);
     if (!isAllowed(config.allowFrom, identity.id)) {
@@ -101,9 +106,11 @@ export class VoiceWebhook {
     const admitted = desk.admit({
       identity,
       route: calledRoute(params),
-      carrier: TWILIO_CAPABILITIES.carrier,
+      carrier: capabilities.carrier,
       carrierCallId: callSid,
-      leg: TWILIO_CAPABILITIES,
+      leg: capabilities,
+      ...(calls && { hangUp: () => calls.hangUp(callSid) }),
+      ...(continues && { continues }),
     });
     const { callId } = await withDeadline(
       clock,
@@ -111,12 +118,8 @@ export class VoiceWebhook {
       admitted,
       () => new VoiceError('MODEL_UNAVAILABLE', 'The model session did not open in time.'),
     );
-    const token = tokens.issue({ callId, carrierCallId: callSid });
-    if (token === null) throw new VoiceError('CALL_LIMIT_REACHED', 'Too many calls wait for their stream.');
+    const answer = answers.first({ callId, carrierCallId: callSid });
     logger.info({ callId, carrier: 'twilio', identity: identity.strength }, 'incoming call admitted');
-    const statusUrl =
-      config.server.publicUrl === undefined ? {} : { statusUrl: `${publicBase}/twilio/status` };
-    const url = `${socketUrl(publicBase)}/twilio/media/${token}`;
-    return { twiml: connectStream({ url, token, ...statusUrl }), token };
+    return answer;
   }
 }

@@ -36,44 +36,62 @@ export async function dialWebhook(
   target: DialTarget,
   ids: { readonly callSid: string; readonly accountSid: string },
 ): Promise<DialAnswer> {
-  const fields: Record<string, string> = {
-    AccountSid: ids.accountSid,
-    ApiVersion: '2010-04-01',
-    CallSid: ids.callSid,
-    CallStatus: 'ringing',
-    Direction: 'inbound',
-    From: target.from ?? '+15550100',
-    To: target.to ?? '+15550199',
-    ...target.params,
-  };
-  const local = new URL(target.webhookUrl);
-  const signedUrl = target.publicUrl
-    ? target.publicUrl.replace(/\/$/, '') + local.pathname + local.search
-    : target.webhookUrl;
-  const response = await fetch(target.webhookUrl, {
-    method: 'POST',
-    body: new URLSearchParams(fields),
-    headers: signatureHeader(target.authToken, signedUrl, fields),
-    redirect: 'error',
-  });
-  const twiml = await response.text();
-  const named = attribute(/<Stream\b([^>]*)>/.exec(twiml)?.[1] ?? '', 'url');
+  const fields = { ...callFields(target, ids), CallStatus: 'ringing', ...target.params };
+  const { status, text } = await postWebhook(target, target.webhookUrl, fields);
+  const named = attribute(/<Stream\b([^>]*)>/.exec(text)?.[1] ?? '', 'url');
   const customParameters: Record<string, string> = {};
-  for (const [, attributes = ''] of twiml.matchAll(/<Parameter\b([^>]*?)\/?>/g)) {
+  for (const [, attributes = ''] of text.matchAll(/<Parameter\b([^>]*?)\/?>/g)) {
     const name = attribute(attributes, 'name');
     if (name !== null) customParameters[name] = attribute(attributes, 'value') ?? '';
   }
   return {
-    status: response.status,
-    twiml,
-    streamUrl: response.ok && named !== null ? localStream(named, local) : null,
+    status,
+    twiml: text,
+    streamUrl: status < 300 && named !== null ? localStream(named, target) : null,
     customParameters,
     headers: named === null ? {} : signatureHeader(target.authToken, named, {}),
   };
 }
 
+/** What every webhook of a call says of it. */
+export function callFields(
+  target: Pick<DialTarget, 'from' | 'to'>,
+  ids: { readonly callSid: string; readonly accountSid: string },
+): Record<string, string> {
+  return {
+    AccountSid: ids.accountSid,
+    ApiVersion: '2010-04-01',
+    CallSid: ids.callSid,
+    Direction: 'inbound',
+    From: target.from ?? '+15550100',
+    To: target.to ?? '+15550199',
+  };
+}
+
+/** Posts a webhook, signed for the address that the server believes it is reached at. */
+export async function postWebhook(
+  target: DialTarget,
+  url: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const local = new URL(url);
+  const own = new URL(target.webhookUrl);
+  local.protocol = own.protocol;
+  local.host = own.host;
+  const signedUrl = target.publicUrl
+    ? target.publicUrl.replace(/\/$/, '') + local.pathname + local.search
+    : local.href;
+  const response = await fetch(local, {
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    headers: signatureHeader(target.authToken, signedUrl, fields),
+    redirect: 'error',
+  });
+  return { status: response.status, text: await response.text() };
+}
+
 /** `X-Twilio-Signature`: HMAC-SHA1 over the address and the sorted fields, base64. */
-function signatureHeader(
+export function signatureHeader(
   authToken: string | undefined,
   url: string,
   fields: Readonly<Record<string, string>>,
@@ -85,8 +103,9 @@ function signatureHeader(
 }
 
 /** The named stream, on the host and port where the server really listens. */
-function localStream(named: string, local: URL): string {
+export function localStream(named: string, target: Pick<DialTarget, 'webhookUrl'>): string {
   const url = new URL(named);
+  const local = new URL(target.webhookUrl);
   url.protocol = local.protocol === 'https:' ? 'wss:' : 'ws:';
   url.host = local.host;
   return url.href;

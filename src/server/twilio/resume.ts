@@ -1,0 +1,46 @@
+/**
+ * What a call does when its stream is over: Twilio asks, at an address that its last instructions named.
+ *
+ * @module
+ */
+
+import { VoiceError } from '../../errors.ts';
+import type { Logger } from '../../observe/index.ts';
+import type { Desk } from '../desk.ts';
+import type { WebhookParams } from './signature.ts';
+import type { StreamAnswers } from './stream-answers.ts';
+import { hangUp } from './twiml.ts';
+import type { VoiceWebhook } from './voice.ts';
+
+export interface ResumeParts {
+  readonly desk: Desk;
+  readonly answers: StreamAnswers;
+  readonly voice: VoiceWebhook;
+  readonly logger: Logger;
+}
+
+/**
+ * The TwiML for a verified webhook: another stream for a call that is not over, and else its end. A call that a process
+ * before this one was serving goes on as a new one with the same past.
+ *
+ * @param from - the two last parts of the address
+ * @throws VoiceError `REQUEST_INVALID`, `REQUEST_REPLAYED`, `CALL_LIMIT_REACHED`
+ */
+export async function resume(
+  params: WebhookParams,
+  from: { readonly callId: string; readonly nonce: string },
+  { desk, answers, voice, logger }: ResumeParts,
+): Promise<string> {
+  const carrierCallId = params.get('CallSid');
+  if (carrierCallId === undefined) throw new VoiceError('REQUEST_INVALID', 'The webhook has no CallSid.');
+  const { callId, nonce } = from;
+  if (desk.isLive(callId)) {
+    const { twiml } = answers.next({ callId, carrierCallId }, nonce);
+    logger.info({ callId }, 'the stream of a call ended; another one was offered');
+    return twiml;
+  }
+  const past = await desk.brokeOff(callId);
+  if (past === null || voice.knows(carrierCallId)) return hangUp();
+  logger.info({ callId }, 'a call of before the restart goes on');
+  return voice.answer(params, past);
+}
