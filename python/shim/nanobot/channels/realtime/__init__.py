@@ -1,0 +1,1 @@
+"""Realtime voice: calls by phone and from a web page."""

@@ -1,0 +1,5 @@
+"""Where nanobot looks for the channel's class."""
+
+from nanobot_channel_realtime.channel import RealtimeChannel
+
+__all__ = ["RealtimeChannel"]
