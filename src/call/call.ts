@@ -18,6 +18,7 @@ import type { DigitConsumer } from './dtmf.ts';
 import { MAX_GOODBYE_MS } from './hangup.ts';
 import type { CallOptions } from './options.ts';
 import type { CallProgress } from './progress.ts';
+import { sessionConfig } from './session-config.ts';
 import { Wiring } from './wiring.ts';
 
 export interface CallEvents {
@@ -30,6 +31,8 @@ export class Call extends Emitter<CallEvents> {
   readonly #options: CallOptions;
   readonly #wiring: Wiring;
   readonly #deadlines: Deadlines;
+  /** A session that was being opened when the tools changed may have been opened with the old ones. */
+  #hasOldTools = false;
 
   constructor(options: CallOptions) {
     super();
@@ -88,6 +91,13 @@ export class Call extends Emitter<CallEvents> {
     this.#wiring.line.attach(leg);
     this.#deadlines.attached();
     this.#wiring.ticker.add(this.#tick);
+  }
+
+  /** The host's tools are others now: the model's session gets them, or the next one that is opened. */
+  refreshTools(): void {
+    const { model } = this.#wiring.link;
+    this.#hasOldTools = model === null;
+    model?.updateSession({ tools: sessionConfig(this.#options, []).tools });
   }
 
   /** Says a text word for word, behind what is being said. Resolves to whether it could be made. */
@@ -176,7 +186,10 @@ export class Call extends Emitter<CallEvents> {
     });
   }
 
-  readonly #tick = (now: number): void => this.#deadlines.tick(now);
+  readonly #tick = (now: number): void => {
+    if (this.#hasOldTools && this.#wiring.link.model !== null) this.refreshTools();
+    this.#deadlines.tick(now);
+  };
 
   async #finish(now: number): Promise<void> {
     const { parts, id } = this.#options;

@@ -143,8 +143,15 @@ export class CallDesk {
     for (const { call } of this.#entries.values()) call.end('shutdown');
   }
 
+  /** The host's tools are others now: every call's model is told. */
+  refreshTools(): void {
+    for (const { call } of this.#entries.values()) call.refreshTools();
+  }
+
   async #open(info: CallerInfo, key: string): Promise<{ callId: string }> {
-    const { config, clock, channel, history, media } = this.#parts;
+    const { config, clock, channel, history, media, admits } = this.#parts;
+    if (admits && !(await admits(info.identity.id ?? '')))
+      throw new VoiceError('CALL_REFUSED', 'The host does not let this caller in.');
     const id = randomBytes(16).toString('hex');
     const chatId =
       info.continues?.sessionKey.slice(channel.length + 1) ??

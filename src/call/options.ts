@@ -64,6 +64,8 @@ export interface CallParts {
   readonly prompts: CallPrompts;
   /** The channel's name towards the gateway. */
   readonly channel: string;
+  /** Asked for each new call, with the caller's id or an empty text, beside the config's own rules. */
+  readonly admits?: (senderId: string) => Promise<boolean>;
   /** `null`: no host is wired, and the agent has no tools on this call. */
   readonly gateway: ToolGateway | null;
   /** The host's text agent, for `ask_agent`; without it the voice model has the tools themselves. */

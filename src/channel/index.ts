@@ -1,3 +1,4 @@
+export { REQUEST_MARK } from './bus-delegate.ts';
 export { createModels, KEY_VARIABLES, type ModelParts } from './models.ts';
 export {
   CHANNEL_NAME,

@@ -52,6 +52,10 @@ export interface ChannelParts {
   /** What a session held before the call: earlier calls and text turns, oldest first. */
   readonly history?: (sessionKey: string, limit: number) => Promise<readonly HistoryItem[]>;
   readonly onTurnFinal?: (sessionKey: string) => void;
+  /** Asked for each new call, with the caller's id or an empty text, beside `allowFrom`. */
+  readonly admits?: (senderId: string) => Promise<boolean>;
+  /** Says when the gateway's tools are others; running calls get them. Returns what ends the listening. */
+  readonly onToolsChanged?: (listener: () => void) => () => void;
   /** Takes the result of a tool that outlived its call, and is to be delivered, to the caller's session. */
   readonly deliverLate?: (late: LateResult) => void;
   /** The gate's other half: who asks on the line and shows the board. Has to be there when the config has a gate. */
@@ -220,12 +224,15 @@ export class RealtimeVoiceChannel {
         recordingDirectory: config.recording.enabled
           ? (config.recording.directory ?? join(dataDirectory, 'recordings'))
           : null,
+        ...(this.#parts.admits ? { admits: this.#parts.admits } : {}),
         ...(this.#parts.onTurnFinal ? { onTurnFinal: this.#parts.onTurnFinal } : {}),
         ...(this.#parts.deliverLate ? { deliverLate: this.#parts.deliverLate } : {}),
         approvals: this.#parts.operator?.approvals.inline ?? null,
         media: this.#parts.media ?? null,
       });
       undo.push(async () => desk.hangUpAll());
+      const unsubscribe = this.#parts.onToolsChanged?.(() => desk.refreshTools());
+      undo.push(async () => unsubscribe?.());
       const server = createVoiceServer({
         config,
         desk,

@@ -266,7 +266,7 @@ export class StrictModel extends Emitter<RealtimeModelEvents> implements Realtim
     return Promise.resolve();
   }
 
-  updateSession(): void {}
+  updateSession(_changes: Parameters<RealtimeModel['updateSession']>[0]): void {}
 
   restore(history: readonly HistoryItem[]): void {
     this.restored.push(...history);

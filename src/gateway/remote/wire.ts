@@ -65,6 +65,7 @@ export const gateCheckSchema = z.object({
   chatId: text,
   senderId: text.nullish(),
   toolCallId: text.nullish(),
+  request: text.nullish(),
   name: text.min(1),
   arguments: plain,
 });
