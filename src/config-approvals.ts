@@ -162,6 +162,11 @@ export const approvalsSchema = z
     /** `off` lets everything but `deny` pass, for this process; read once at start. */
     mode: z.enum(['manual', 'off']).default('manual'),
     toolGate: toolGateSchema,
+    /**
+     * What the gate holds for. `voiceOnly` accepts in writing that another host's own agent, which this channel may ask,
+     * runs tools without it.
+     */
+    scope: z.enum(['everything', 'voiceOnly']).default('everything'),
     /** Hosts under which the operator's page may be opened, besides where we listen on loopback and `publicUrl`. */
     pageHosts: z.array(z.string().min(1).max(260)).max(20).default([]),
   })

@@ -172,6 +172,14 @@ export const realtimeConfigSchema = z.strictObject({
   sendProgress: z.boolean().default(false),
   sendToolHints: z.boolean().default(false),
   showReasoning: z.boolean().default(false),
+  /**
+   * Inside another nanobot, how far its tools are reached: `public` by public classes only, `full` by its live agent
+   * loop, `delegate` by requests over its bus.
+   */
+  toolAccess: z.enum(['full', 'public', 'delegate']).default('public'),
+  /** Read by the host that starts us: path of the Node executable, and folder of this package. */
+  node: z.string().default(''),
+  package: z.string().default(''),
   server: serverSchema,
   model: modelSchema,
   /** Who the agent is on the phone; the workspace's persona files (`SOUL.md`, `IDENTITY.md`…) when left out. */

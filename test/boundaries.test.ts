@@ -32,8 +32,10 @@ const MAY_USE: Record<string, readonly string[]> = {
     'store',
     'observe',
   ],
+  bridge: ['channel', 'approval', 'media', 'model', 'gateway', 'store', 'observe'],
   testing: ['leg', 'model', 'gateway', 'audio'],
   cli: [
+    'bridge',
     'channel',
     'host',
     'server',

@@ -15,6 +15,8 @@ import { packageVersion } from './version.ts';
 interface CommandEntry {
   /** Its line in the list of commands; its own file has the rest. */
   readonly summary: string;
+  /** For programs, not for people: not listed. */
+  readonly hidden?: boolean;
   /** Loads what registers it. */
   readonly load: () => Promise<(program: Command) => void>;
 }
@@ -31,6 +33,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   outbox: {
     summary: 'what was sent to callers, and what got stuck',
     load: async () => (await import('./outbox.ts')).registerOutbox,
+  },
+  bridge: {
+    summary: 'the voice channel as the child of another agent',
+    hidden: true,
+    load: async () => (await import('./bridge.ts')).registerBridge,
   },
   demo: {
     summary: 'a recorded caller phones in: no key, no network',
@@ -59,9 +66,9 @@ async function createProgram(argv: readonly string[]): Promise<Command> {
     .exitOverride();
   // Sub-commands copy what is set above when they are made, so all of that comes first.
   const asked = argv.slice(2).find((word) => Object.hasOwn(COMMANDS, word));
-  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+  for (const [name, { summary, hidden = false, load }] of Object.entries(COMMANDS)) {
     if (asked === name) (await load())(program);
-    else program.command(name).summary(summary);
+    else if (!hidden) program.command(name).summary(summary);
   }
   return program;
 }

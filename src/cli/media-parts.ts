@@ -6,14 +6,14 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
+import type { RealtimeConfig } from '../config.ts';
 import { isGateOn } from '../config-approvals.ts';
 import { type LoadedConfig, type OutboundMessage, SEND_FILE } from '../host/index.ts';
 import { Media } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { MediaStore } from '../store/index.ts';
 
-export interface MediaPartsOptions {
-  readonly config: LoadedConfig;
+interface MediaPartsOptions {
   readonly store: MediaStore;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,9 +21,19 @@ export interface MediaPartsOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-export async function createMediaParts(options: MediaPartsOptions): Promise<Media | null> {
-  const { config, store, clock, logger, publish, env = process.env } = options;
-  const { server, carriers, tools, media, approvals } = config.realtime;
+export function createMediaParts({
+  config,
+  ...parts
+}: MediaPartsOptions & { readonly config: LoadedConfig }): Promise<Media | null> {
+  return openMedia({ config: config.realtime, dataDirectory: config.host.dataDir, ...parts });
+}
+
+/** As `createMediaParts`, from our section and a folder alone. */
+export async function openMedia(
+  options: MediaPartsOptions & { readonly config: RealtimeConfig; readonly dataDirectory: string },
+): Promise<Media | null> {
+  const { config, dataDirectory, store, clock, logger, publish, env = process.env } = options;
+  const { server, carriers, tools, media, approvals } = config;
   if (tools.authorization.length === 0) return null;
   const authToken = carriers.twilio?.authToken ?? env.TWILIO_AUTH_TOKEN;
   return Media.open({
@@ -34,7 +44,7 @@ export async function createMediaParts(options: MediaPartsOptions): Promise<Medi
     config: media,
     authorization: tools.authorization,
     tenant: approvals.toolGate.deferred.tenant,
-    directory: join(config.host.dataDir, 'media'),
+    directory: join(dataDirectory, 'media'),
     ...(server.publicUrl !== undefined && { publicUrl: server.publicUrl }),
     ...(authToken !== undefined && { authToken }),
   });
@@ -42,16 +52,15 @@ export async function createMediaParts(options: MediaPartsOptions): Promise<Medi
 
 /** Where there is a gate, sending a file out of the workspace waits at it, whatever else the operator designated. */
 export function withGatedFiles(config: LoadedConfig): LoadedConfig {
-  const { approvals, tools } = config.realtime;
+  const realtime = withGatedFile(config.realtime);
+  return realtime === config.realtime ? config : { ...config, realtime };
+}
+
+export function withGatedFile(realtime: RealtimeConfig): RealtimeConfig {
+  const { approvals, tools } = realtime;
   const { toolGate } = approvals;
   const isListed = tools.authorization.some(({ tool }) => tool === SEND_FILE);
-  if (!isListed || !isGateOn(toolGate) || toolGate.requireApproval.includes(SEND_FILE)) return config;
+  if (!isListed || !isGateOn(toolGate) || toolGate.requireApproval.includes(SEND_FILE)) return realtime;
   const requireApproval = [...toolGate.requireApproval, SEND_FILE];
-  return {
-    ...config,
-    realtime: {
-      ...config.realtime,
-      approvals: { ...approvals, toolGate: { ...toolGate, requireApproval } },
-    },
-  };
+  return { ...realtime, approvals: { ...approvals, toolGate: { ...toolGate, requireApproval } } };
 }

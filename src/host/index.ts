@@ -15,6 +15,7 @@ export {
   type UrlVerdict,
 } from './guards/ssrf-policy.ts';
 export { WorkspacePolicy, type WorkspacePolicyOptions } from './guards/workspace-policy.ts';
+export { ToolRunner, type ToolRunnerOptions } from './loop/tool-runner.ts';
 export {
   type Channel,
   type ChannelBus,

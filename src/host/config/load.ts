@@ -56,6 +56,20 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
   return { realtime, host, path, found, notes };
 }
 
+/**
+ * Our section as another nanobot holds it: both spellings, `${VAR}` where it was left.
+ *
+ * @param source - where it came from, for people
+ * @throws VoiceError `CONFIG_INVALID` with one line for each thing wrong
+ */
+export function parseSection(
+  section: Readonly<Record<string, unknown>>,
+  source: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): RealtimeConfig {
+  return parseOurSection(expandVariables({ channels: { realtime: section } }, env), source);
+}
+
 async function readText(path: string, isRequired: boolean): Promise<string | null> {
   try {
     const { size } = await stat(path);
