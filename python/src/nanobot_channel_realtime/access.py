@@ -100,7 +100,7 @@ def _full(loop: AgentLoop) -> RegistryHost:
 
 
 def _public(ctx: ToolContext) -> RegistryHost:
-    registry = ToolRegistry()  # type: ignore[no-untyped-call]  # nanobot left the annotation out
+    registry = ToolRegistry()
     ToolLoader().load(ctx, registry)
     store = FileStateStore()
     return RegistryHost(

@@ -118,6 +118,9 @@ class LiveGate:
         }
         if context is not None and context.sender_id:
             params["senderId"] = context.sender_id
+        # The mark of a request that a call made of the agent: its caller may then be asked on the line.
+        if context is not None and isinstance(request := context.metadata.get("realtime_request"), str):
+            params["request"] = request
         if (execution := current_execution.get()) is not None:
             params["executionId"] = execution
         try:
