@@ -19,11 +19,13 @@ export {
   type GrantScope,
   OPERATOR,
   type Refusal,
+  refusalOf,
 } from './decision.ts';
 export { MAX_EAR_MS } from './inline/ear.ts';
 export type { ApprovalFloor, FloorLine } from './inline/floor.ts';
 export { InlineApprovals } from './inline/inline-approvals.ts';
 export { OperatorSecret } from './operator-secret.ts';
+export { nameMatcher } from './patterns.ts';
 export { APPROVALS_OFF_VARIABLE, type Policy } from './policy.ts';
 export { type EditOutcome, PolicyKeeper } from './policy-keeper.ts';
 export { MAX_RUNNING } from './replay-worker.ts';
@@ -31,6 +33,7 @@ export {
   ApprovalSystem,
   type ApprovalSystemOptions,
   createApprovals,
+  createLateGate,
   type HostParts,
   SWEEP_EVERY_MS,
 } from './system.ts';

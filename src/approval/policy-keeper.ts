@@ -30,6 +30,8 @@ export class PolicyKeeper {
   #policy: Policy;
   /** What the file says, when it is looser than what is in force. */
   #waiting: ToolGateConfig | null = null;
+  /** The edit that was looked at last. */
+  #seen: ToolGateConfig | null = null;
   #timer: ClockTimer | null = null;
   #closed = false;
   #broken = false;
@@ -99,13 +101,18 @@ export class PolicyKeeper {
       if (candidate === null) return;
       this.#broken = false;
       const outcome = this.offer(candidate);
-      if (outcome !== 'unchanged') {
+      // A file that has just changed is read more than once.
+      const isNews = !isDeepStrictEqual(candidate, this.#seen);
+      this.#seen = candidate;
+      if (outcome !== 'unchanged' && isNews) {
         logger.warn({ outcome, policy: this.#policy.version }, 'the approvals of the config were edited');
       }
     } catch (error) {
-      this.#broken = true;
       const code = isVoiceError(error) ? error.code : null;
-      logger.error({ code }, 'an edit of the config can not be read; the last good approvals hold');
+      const isNews = !this.#broken;
+      this.#broken = true;
+      if (isNews)
+        logger.error({ code }, 'an edit of the config can not be read; the last good approvals hold');
     }
   }
 }

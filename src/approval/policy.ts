@@ -37,11 +37,14 @@ export function compilePolicy(gate: ToolGateConfig): Policy {
   const bound = Object.entries(gate.grantArguments).map(
     ([pattern, names]) => [nameMatcher([pattern]), names] as const,
   );
+  const enabled = isGateOn(gate);
+  const isDenied = nameMatcher(gate.deny);
   return {
     config: gate,
-    enabled: isGateOn(gate),
+    enabled,
     version: sha256(canonicalJson(JSON.parse(JSON.stringify(gate)))).slice(0, 16),
-    isDenied: nameMatcher(gate.deny),
+    // No host starts so; an edit may bring it about, or a gate that came after the start.
+    isDenied: (tool) => isDenied(tool) || (enabled && !gate.unsafe && tool === SHELL),
     isDesignated: nameMatcher(gate.requireApproval),
     isForcedDeferred: nameMatcher(gate.forceDeferred),
     mayAskInline: nameMatcher(gate.allowInline),
@@ -60,6 +63,9 @@ function strongest(inputs: readonly ApprovalInput[]): ApprovalInput | null {
   return APPROVAL_INPUTS.find((each) => inputs.includes(each)) ?? null;
 }
 
+/** What a gate holds back a shell can do by other means: beside a gate it wants `unsafe`. */
+const SHELL = 'exec';
+
 const union = (a: readonly string[], b: readonly string[]) => [...new Set([...a, ...b])];
 const intersection = <T>(a: readonly T[], b: readonly T[]): T[] => {
   const texts = new Set(b.map((each) => JSON.stringify(each)));
@@ -74,7 +80,6 @@ export function strictest(current: ToolGateConfig, candidate: ToolGateConfig): T
   const on = isGateOn(current) || isGateOn(candidate);
   const off = current.enabled === false && candidate.enabled === false;
   const [a, b] = [current.inline, candidate.inline];
-  const inputs = intersection(a.inputs, b.inputs);
   const minimum = { ...a.minimum };
   for (const [pattern, input] of Object.entries(b.minimum)) {
     minimum[pattern] = strongest([input, minimum[pattern] ?? input]) ?? input;
@@ -102,26 +107,40 @@ export function strictest(current: ToolGateConfig, candidate: ToolGateConfig): T
       listenS: Math.min(a.listenS, b.listenS),
       deadlineS: Math.min(a.deadlineS, b.deadlineS),
       reprompts: Math.min(a.reprompts, b.reprompts),
-      // Nothing in common would leave nobody to decide on the line: the button is the strongest there is.
-      inputs: inputs.length > 0 ? inputs : ['button'],
+      // Nothing in common: then nobody is asked on the line.
+      inputs: intersection(a.inputs, b.inputs),
       minimum,
       onHangup: a.onHangup === 'cancel' || b.onHangup === 'cancel' ? 'cancel' : 'defer',
       reconnectGraceS: Math.min(a.reconnectGraceS, b.reconnectGraceS),
     },
     deferred: {
-      ...candidate.deferred,
       pendingTtlHours: Math.min(current.deferred.pendingTtlHours, candidate.deferred.pendingTtlHours),
       tenant: current.deferred.tenant,
+      card: {
+        assignee: candidate.deferred.card.assignee,
+        // A new address learns what waits, and a new secret signs decisions.
+        notify: intersection(current.deferred.card.notify, candidate.deferred.card.notify),
+        webhooks: intersection(current.deferred.card.webhooks, candidate.deferred.card.webhooks),
+      },
     },
   };
 }
 
-/** A person may decide only by the ways that both know. */
-function strictestApprovers(
-  a: ToolGateConfig['approvers'],
-  b: ToolGateConfig['approvers'],
-): ToolGateConfig['approvers'] {
-  return b.flatMap((candidate) => {
+type Approvers = ToolGateConfig['approvers'];
+
+/** No config can hold this name: the list of those who may decide when two lists have nobody in common. */
+const NOBODY: Approvers[number] = { name: '(nobody)', senders: [], webhookUsers: [] };
+
+/**
+ * A person may decide only by the ways that both know. A list that is empty knows everybody who is logged in, and no other
+ * way; a list without anybody in common must not become an empty one.
+ */
+function strictestApprovers(a: Approvers, b: Approvers): Approvers {
+  if (a.length === 0 && b.length === 0) return [];
+  const byLogin = ({ name }: Approvers[number]) => ({ name, senders: [], webhookUsers: [] });
+  if (a.length === 0) return b.map(byLogin);
+  if (b.length === 0) return a.map(byLogin);
+  const both = b.flatMap((candidate) => {
     const known = a.find(({ name }) => name === candidate.name);
     if (!known) return [];
     const { pin, ...rest } = candidate;
@@ -134,6 +153,7 @@ function strictestApprovers(
       },
     ];
   });
+  return both.length === 0 ? [NOBODY] : both;
 }
 
 function mergeArguments(

@@ -19,6 +19,7 @@ import { type Destinations, OutcomeDelivery } from './delivery.ts';
 import { ApprovalGate } from './gate.ts';
 import { InlineApprovals } from './inline/inline-approvals.ts';
 import { loadWording } from './inline/wording.ts';
+import { LateGate } from './late-gate.ts';
 import { PendingMirror } from './mirror.ts';
 import { approvalsAreOff } from './policy.ts';
 import { PolicyKeeper } from './policy-keeper.ts';
@@ -212,4 +213,16 @@ export class ApprovalSystem {
 /** The system, or `null` when no gate is configured: then nothing of it is made and nothing of it runs. */
 export function createApprovals(options: ApprovalSystemOptions): ApprovalSystem | null {
   return isGateOn(options.config.toolGate) ? new ApprovalSystem(options) : null;
+}
+
+/** Where no gate is configured: what an edit of the config designates later is held back until a restart. */
+export function createLateGate({
+  config,
+  ...options
+}: Pick<ApprovalSystemOptions, 'config' | 'clock' | 'logger' | 'reload'>): {
+  readonly gate: ToolGate;
+  readonly keeper: PolicyKeeper;
+} {
+  const keeper = new PolicyKeeper({ ...options, initial: config.toolGate });
+  return { gate: new LateGate(keeper, approvalsAreOff(config)), keeper };
 }

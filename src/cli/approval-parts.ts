@@ -4,14 +4,13 @@
  * @module
  */
 
-import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { type ApprovalSystem, createApprovals, OperatorSecret } from '../approval/index.ts';
+import { type ApprovalSystem, createApprovals, createLateGate, OperatorSecret } from '../approval/index.ts';
 import type { Clock } from '../clock.ts';
-import type { ToolGateConfig } from '../config-approvals.ts';
-import { type EmbeddedHost, type LoadedConfig, loadConfig } from '../host/index.ts';
+import type { EmbeddedHost, EmbeddedHostOptions, LoadedConfig } from '../host/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { FullStore } from '../store/index.ts';
+import { gateReader } from './approval-config.ts';
 
 export interface ApprovalParts {
   readonly approvals: ApprovalSystem;
@@ -39,13 +38,30 @@ export async function createApprovalParts(options: {
     locale: realtime.locale,
     toolTimeoutMs: realtime.limits.toolTimeoutS * 1000,
     executor: realtime.store.engine === 'sqlite' ? 'local' : hostname(),
-    reload: await reloader(config.path),
+    reload: gateReader(config, clock),
     publicBase,
   });
   if (!approvals) return null;
   const secret = new OperatorSecret(host.dataDir);
   const newToken = await secret.open(clock.wallNow());
   return { approvals, secret, newToken };
+}
+
+/** Where the config has no gate: what holds tools back that an edit designates while the gateway runs. */
+export function createLatePart(
+  config: LoadedConfig,
+  clock: Clock,
+  logger: Logger,
+): { readonly hostPart: NonNullable<EmbeddedHostOptions['approvals']>; close(): void } {
+  const { gate, keeper } = createLateGate({
+    config: config.realtime.approvals,
+    clock,
+    logger,
+    reload: gateReader(config, clock),
+  });
+  keeper.start();
+  const hostPart = { gate, isCommand: () => false, command: async () => null };
+  return { hostPart, close: () => keeper.close() };
 }
 
 /** Ties the system to the host that runs the tools. */
@@ -64,21 +80,4 @@ export function startApprovals(approvals: ApprovalSystem, host: EmbeddedHost, lo
       }
     },
   });
-}
-
-/** Reads the gate's section anew when the file has changed since. */
-async function reloader(path: string): Promise<() => Promise<ToolGateConfig | null>> {
-  const stampOf = async () => {
-    const { mtimeMs, size, ino } = await stat(path);
-    return `${mtimeMs}:${size}:${ino}`;
-  };
-  // No file, no edit: when one appears it counts as one.
-  let last = await stampOf().catch(() => 'none');
-  return async () => {
-    const now = await stampOf().catch(() => 'none');
-    if (now === last) return null;
-    last = now;
-    const { realtime } = await loadConfig({ path });
-    return realtime.approvals.toolGate;
-  };
 }

@@ -104,6 +104,11 @@ const cardSchema = z.looseObject({
 });
 type Card = z.output<typeof cardSchema>;
 
+const listSchema = z.looseObject({
+  approvals: z.array(cardSchema),
+  policy: z.looseObject({ editWaits: z.boolean(), editBroken: z.boolean() }),
+});
+
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -113,7 +118,10 @@ const time = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(
 async function list(flags: Flags & { all?: boolean }): Promise<void> {
   const answer = await request(flags, 'GET', flags.all ? 'approvals?all' : 'approvals');
   if (flags.json) return print(JSON.stringify(answer, null, 2));
-  const { approvals } = z.looseObject({ approvals: z.array(cardSchema) }).parse(answer);
+  const { approvals, policy } = listSchema.parse(answer);
+  if (policy.editBroken) print('The config file can not be read as it is now; the last good policy holds.\n');
+  if (policy.editWaits)
+    print('The config file holds a looser policy, which waits for a restart or for confirm-policy.\n');
   if (approvals.length === 0) return print(flags.all ? 'There is nothing.' : 'Nothing waits.');
   for (const each of approvals)
     print(`${each.id.slice(0, 8)}  ${each.column.padEnd(9)}  ${time(each.createdAt)}  ${each.summary}`);

@@ -17,7 +17,7 @@ import {
   type OutboundMessage,
 } from '../host/index.ts';
 import { createLogger, type Logger } from '../observe/index.ts';
-import { createApprovalParts, startApprovals } from './approval-parts.ts';
+import { createApprovalParts, createLatePart, startApprovals } from './approval-parts.ts';
 import type { BannerFacts } from './banner.ts';
 import { createMediaParts, withGatedFiles } from './media-parts.ts';
 import { openConfiguredStore, storeFile } from './store.ts';
@@ -70,7 +70,16 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       publish: (message) => bus.publish(message),
     });
     if (media) undo.push(() => media.close());
-    const host = await createEmbeddedHost({ config, store, clock: realClock, logger, approvals, media });
+    const late = approvals ? null : createLatePart(config, realClock, logger);
+    if (late) undo.push(async () => late.close());
+    const host = await createEmbeddedHost({
+      config,
+      store,
+      clock: realClock,
+      logger,
+      approvals: approvals ?? late?.hostPart ?? null,
+      media,
+    });
     bus.publish = (message) => host.bus.publishOutbound(message);
     undo.push(() => host.close());
     if (approvals) {

@@ -178,6 +178,54 @@ describe('an edit of the policy while it is in force', () => {
     expect(kept.current.isDesignated('a')).toBe(true);
   });
 
+  it('never lets more people decide: a list without anybody in common is nobody, not everybody', () => {
+    const kept = keeper({ requireApproval: ['a'], approvers: [{ name: 'anna', pin: '1234' }] });
+
+    expect(kept.offer(gate({ requireApproval: ['a'], approvers: [{ name: 'bob', pin: '5678' }] }))).toBe(
+      'tightened',
+    );
+    const { approvers } = kept.current.config;
+    expect(approvers).toHaveLength(1);
+    expect(approvers[0]).toEqual({ name: '(nobody)', senders: [], webhookUsers: [] });
+    kept.confirm();
+    expect(kept.current.config.approvers.map(({ name }) => name)).toEqual(['bob']);
+  });
+
+  it('from everybody to a list holds at once, and no further than a login goes', () => {
+    const kept = keeper({ requireApproval: ['a'] });
+
+    kept.offer(gate({ requireApproval: ['a'], approvers: [{ name: 'anna', pin: '1234' }] }));
+
+    expect(kept.current.config.approvers).toEqual([{ name: 'anna', senders: [], webhookUsers: [] }]);
+    expect(kept.isWaiting).toBe(true);
+  });
+
+  it('from a list to everybody waits', () => {
+    const kept = keeper({ requireApproval: ['a'], approvers: [{ name: 'anna' }] });
+
+    expect(kept.offer(gate({ requireApproval: ['a'] }))).toBe('waiting');
+    expect(kept.current.config.approvers.map(({ name }) => name)).toEqual(['anna']);
+  });
+
+  it('brings no input on the line, no chat and no signing secret that there was not', () => {
+    const hook = (secret: string) => ({ kind: 'signed' as const, url: 'https://example.com/hook', secret });
+    const with_ = (
+      inputs: ('button' | 'keypad' | 'speech')[],
+      notify: string,
+      secret: string,
+    ): GateInput => ({
+      requireApproval: ['a'],
+      inline: { inputs },
+      deferred: { card: { notify: [notify], webhooks: [hook(secret)] } },
+    });
+    const kept = keeper(with_(['keypad'], 'telegram:1', 'x'.repeat(16)));
+
+    kept.offer(gate(with_(['speech'], 'telegram:2', 'y'.repeat(16))));
+
+    const { inline, deferred } = kept.current.config;
+    expect([inline.inputs, deferred.card.notify, deferred.card.webhooks]).toEqual([[], [], []]);
+  });
+
   it('that is taken back is no edit any more', () => {
     const kept = keeper({ requireApproval: ['a', 'b'] });
     kept.offer(gate({ requireApproval: ['a'] }));

@@ -6,6 +6,7 @@
  */
 
 import type { ApprovalRow } from '../../store/index.ts';
+import type { Refusal } from '../decision.ts';
 import type { Asking, End, Waiting } from './asking.ts';
 import type { LineOptions } from './line-options.ts';
 import type { PersonOnLine } from './person-on-line.ts';
@@ -77,9 +78,20 @@ export class Conclusion {
       generation: record.generation,
       ...(end.why === 'wrong_code' ? { reason: 'three wrong entries' } : {}),
     });
-    if (!result.ok) await this.#say(result.why === 'expired' ? outcome.expired : outcome.elsewhere);
+    if (!result.ok) await this.#notTaken(record, result.why);
     else if (end.approve) await this.#say(outcome.approved);
     else await this.#say(end.why === 'wrong_code' ? outcome.wrongCode : outcome.denied);
+  }
+
+  async #notTaken(record: ApprovalRow, why: Refusal): Promise<void> {
+    const { approvals, wording } = this.#options;
+    if (why === 'expired') return this.#say(wording.outcome.expired);
+    // The policy was tightened while it was asked: it waits for somebody who may.
+    if (why !== 'already_decided' && (await approvals.defer(record))) {
+      this.#tellDeferred(record);
+      return this.#say(wording.outcome.deferred);
+    }
+    return this.#say(wording.outcome.elsewhere);
   }
 
   #tellDeferred({ id, tool }: ApprovalRow): void {
