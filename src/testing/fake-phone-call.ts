@@ -51,6 +51,8 @@ export class FakePhoneCall {
   readonly dialled: string[] = [];
   /** Keys that were played, as TwiML named them. */
   readonly keys: string[] = [];
+  /** The TwiML that it follows. */
+  document = '';
   /** Verbs in the order in which they began. */
   readonly verbs: string[] = [];
   /** What Twilio tells the owner of the number in its error log. */
@@ -59,6 +61,7 @@ export class FakePhoneCall {
   readonly #wires: PhoneWires;
   readonly #options: FakePhoneCallOptions;
   #settle: () => void = () => {};
+  #held: Promise<void> = Promise.resolve();
   /** Grows with every change of the instructions; the ones before do nothing any more. */
   #generation = 0;
   #onStream: (() => void)[] = [];
@@ -118,6 +121,11 @@ export class FakePhoneCall {
     return stream;
   }
 
+  /** Webhooks go out no earlier than this: a server that is just being started again. */
+  holdWebhooks(until: Promise<void>): void {
+    this.#held = until;
+  }
+
   /** The caller hangs up. */
   hangup(): void {
     this.#end();
@@ -145,7 +153,10 @@ export class FakePhoneCall {
     const isOld = () => generation !== this.#generation || this.status === 'completed';
     let next: string | null = await document();
     try {
-      while (next !== null && !isOld()) next = await this.#run(parseTwiml(next), isOld);
+      while (next !== null && !isOld()) {
+        this.document = next;
+        next = await this.#run(parseTwiml(next), isOld);
+      }
     } catch (error) {
       this.errors.push(String(error));
     }
@@ -217,6 +228,7 @@ export class FakePhoneCall {
       ...more,
     };
     try {
+      await this.#held;
       const { status, text } = await this.#wires.post(url, fields);
       if (status === 200) return text;
       this.errors.push(`11200: status ${status}`);

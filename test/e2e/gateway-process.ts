@@ -30,13 +30,14 @@ export class GatewayProcess {
   stderr = '';
   readonly exit: Promise<number | null>;
 
-  constructor(home: TestHome, env: Record<string, string> = {}) {
+  constructor(home: TestHome, env: Record<string, string> = {}, flags: readonly string[] = []) {
     const args = [
       '--disable-warning=ExperimentalWarning',
       'src/cli/main.ts',
       'start',
       '--config',
       home.config,
+      ...flags,
     ];
     // Nothing of the machine's own: a key in its environment must not change what is tested.
     this.child = spawn(process.execPath, args, {

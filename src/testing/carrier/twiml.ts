@@ -47,7 +47,7 @@ export function parseTwiml(document: string): readonly TwimlElement[] {
     const top = stack.at(-1) as Open;
     if (!match) throw new Error('TwiML 12100: not well-formed');
     const [, closing, name, attributes = '', empty, text] = match;
-    if (text !== undefined) top.text += unescape(text);
+    if (text !== undefined) top.text += unescaped(text);
     else if (name === undefined) continue;
     else if (closing) {
       if (top.name !== name) throw new Error(`TwiML 12100: </${name}> closes <${top.name}>`);
@@ -58,7 +58,7 @@ export function parseTwiml(document: string): readonly TwimlElement[] {
       const element: Open = { name, attributes: {}, children: [], text: '' };
       for (const [, key = '', value = ''] of attributes.matchAll(/([A-Za-z]+)="([^"]*)"/g)) {
         if (!allowed.includes(key)) throw new Error(`TwiML 12200: <${name}> has no ${key}`);
-        element.attributes[key] = unescape(value);
+        element.attributes[key] = unescaped(value);
       }
       top.children.push(element);
       if (!empty) stack.push(element);
@@ -79,6 +79,6 @@ export function findElement(elements: readonly TwimlElement[], name: string): Tw
   return null;
 }
 
-function unescape(text: string): string {
+function unescaped(text: string): string {
   return text.replace(/&\w+;/g, (entity) => ENTITIES[entity] ?? entity);
 }
