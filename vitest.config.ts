@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // Measurements of time run afterwards, alone: vitest.quiet.config.ts.
-    exclude: ['test/**/*.long.test.ts', 'test/**/*.quiet.test.ts'],
+    exclude: ['test/**/*.long.test.ts', 'test/**/*.quiet.test.ts', 'test/**/*.nanobot.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     maxWorkers: 2,

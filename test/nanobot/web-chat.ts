@@ -1,0 +1,87 @@
+/** nanobot's own web channel, as its page uses it: its settings, and a chat. */
+
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+interface Feature {
+  readonly name: string;
+  readonly [key: string]: unknown;
+}
+
+export class WebChat {
+  readonly #base: string;
+  readonly #sockets: WebSocket[] = [];
+
+  private constructor(base: string) {
+    this.#base = base;
+  }
+
+  /** Once the channel answers. */
+  static async open(base: string): Promise<WebChat> {
+    const chat = new WebChat(base);
+    for (let tries = 0; ; tries += 1) {
+      try {
+        await chat.#bootstrap();
+        return chat;
+      } catch (error) {
+        if (tries > 100) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  async #bootstrap(): Promise<{ readonly token: string; readonly api_token: string }> {
+    const answer = await fetch(`${this.#base}/webui/bootstrap`);
+    if (!answer.ok) throw new Error(`bootstrap: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as { token: string; api_token: string };
+  }
+
+  async #settings(path: string): Promise<{ readonly features?: readonly Feature[] }> {
+    const { api_token } = await this.#bootstrap();
+    const answer = await fetch(`${this.#base}/api/settings/${path}`, {
+      headers: { authorization: `Bearer ${api_token}` },
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as { features?: readonly Feature[] };
+  }
+
+  /** One of the features that the settings page lists. */
+  async feature(name: string): Promise<Feature | undefined> {
+    const { features = [] } = await this.#settings('nanobot-features');
+    return features.find((feature) => feature.name === name);
+  }
+
+  async toggle(name: string, action: 'enable' | 'disable'): Promise<void> {
+    await this.#settings(`nanobot-features/${action}?name=${name}`);
+  }
+
+  /** Sends a message as this person, and gives back the answer. */
+  async ask(clientId: string, content: string): Promise<string> {
+    const { token } = await this.#bootstrap();
+    const address = `${this.#base.replace('http', 'ws')}/?client_id=${clientId}&token=${token}`;
+    const socket = new WebSocket(address);
+    this.#sockets.push(socket);
+    const events: Record<string, unknown>[] = [];
+    const answered = new Promise<string>((resolve, reject) => {
+      let streamed = '';
+      socket.on('error', reject);
+      socket.on('close', (code) => reject(new Error(`closed with ${code}: ${JSON.stringify(events)}`)));
+      socket.on('message', (data) => {
+        const event = JSON.parse(String(data)) as Record<string, unknown>;
+        events.push(event);
+        if (event.event === 'delta') streamed += String(event.text ?? event.delta ?? '');
+        if (event.event === 'message' && typeof event.text === 'string') resolve(event.text);
+        if (event.event === 'turn_end' && streamed) resolve(streamed);
+      });
+    });
+    await once(socket, 'open');
+    socket.send(content);
+    const answer = await answered;
+    socket.close();
+    return answer;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.terminate();
+  }
+}
