@@ -100,6 +100,11 @@ export class Call extends Emitter<CallEvents> {
     model?.updateSession({ tools: sessionConfig(this.#options, []).tools });
   }
 
+  /** The caller turned their microphone off, or on again: nobody asks a muted caller whether they are still there. */
+  callerMuted(isMuted: boolean): void {
+    this.#wiring.silence.muted(isMuted, this.#wiring.now());
+  }
+
   /** Says a text word for word, behind what is being said. Resolves to whether it could be made. */
   speakVerbatim(text: string): Promise<boolean> {
     this.#wiring.session.hasOpened = true;

@@ -78,10 +78,14 @@ export class Hangup {
 }
 
 /** A caller's silence is asked about once, and then ends the call. It counts from the end of playout. */
+/** For so long at a time the silence of a caller who muted themselves is not asked about. */
+export const MAX_MUTED_MS = 15 * 60_000;
+
 export class SilenceWatch {
   readonly #timeoutMs: number;
   #since: number | null = null;
   #asked = false;
+  #mutedAt: number | null = null;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
@@ -93,9 +97,15 @@ export class SilenceWatch {
     this.#asked = false;
   }
 
+  /** The caller turned their microphone off, or on again: that is a sign of life, and silence is what they want. */
+  muted(isMuted: boolean, now: number): void {
+    this.#mutedAt = isMuted ? now : null;
+    this.callerActive();
+  }
+
   /** @param standsStill - the agent speaks, the caller speaks, or a tool or an approval is pending */
   tick(now: number, standsStill: boolean): 'ask' | 'end' | null {
-    if (standsStill) {
+    if (standsStill || (this.#mutedAt !== null && now - this.#mutedAt < MAX_MUTED_MS)) {
       this.#since = null;
       return null;
     }

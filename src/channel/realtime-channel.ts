@@ -9,7 +9,6 @@ import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
-import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { loadAudio } from '../audio/index.ts';
 import { CallDesk, type LateResult, loadPrompts, toolPolicyOf } from '../call/index.ts';
 import { type Clock, realClock } from '../clock.ts';
@@ -21,12 +20,13 @@ import type { Media, SpokenLine } from '../media/index.ts';
 import type { CommandModelFactoryOptions } from '../model/command/index.ts';
 import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
 import { createLogger, type Logger } from '../observe/index.ts';
-import { createVoiceServer, type VoiceServer } from '../server/index.ts';
+import { createVoiceServer, type OperatorParts, type VoiceServer } from '../server/index.ts';
 import { createSynthesiser, type Synthesiser } from '../speech/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { BusDelegate, isInboundBus } from './bus-delegate.ts';
 import { historyOfTurns } from './history.ts';
 import { createModels } from './models.ts';
+import { configuredParts, openCallRecords, openPeers } from './page-parts.ts';
 
 export const CHANNEL_NAME = 'realtime';
 
@@ -58,8 +58,13 @@ export interface ChannelParts {
   readonly onToolsChanged?: (listener: () => void) => () => void;
   /** Takes the result of a tool that outlived its call, and is to be delivered, to the caller's session. */
   readonly deliverLate?: (late: LateResult) => void;
-  /** The gate's other half: who asks on the line and shows the board. Has to be there when the config has a gate. */
-  readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
+  /**
+   * The operator's login, without which there are no pages; and the gate's other half, which has to be there when the
+   * config has a gate.
+   */
+  readonly operator?: OperatorParts;
+  /** Of this package, for the pages. */
+  readonly version?: string;
   /** Pictures and files for callers; the channel starts it, and does not close it. */
   readonly media?: Media;
   readonly slotValues?: CommandModelFactoryOptions['slotValues'];
@@ -181,7 +186,7 @@ export class RealtimeVoiceChannel {
     const { config } = this;
     const { clock = realClock, env = process.env } = this.#parts;
     const logger = this.#logger;
-    if (isGateOn(config.approvals.toolGate) && !this.#parts.operator) {
+    if (isGateOn(config.approvals.toolGate) && !this.#parts.operator?.approvals) {
       throw new VoiceError(
         'CONFIG_INVALID',
         'channels.realtime.approvals: the host of this channel has no gate; only `start` of this package brings one.',
@@ -206,6 +211,9 @@ export class RealtimeVoiceChannel {
         this.#parts.models ??
         createModels({ config, clock, logger, synthesiser, env, ...(slotValues ? { slotValues } : {}) });
       if (!this.#parts.models) undo.push(() => models.close());
+      const recordingDirectory = config.recording.enabled
+        ? (config.recording.directory ?? join(dataDirectory, 'recordings'))
+        : null;
       const desk = new CallDesk({
         config,
         clock,
@@ -221,30 +229,48 @@ export class RealtimeVoiceChannel {
         delegate: this.#delegate,
         history: (key) =>
           history ? history(key, config.historyRows) : historyOfTurns(store, key, config.historyRows),
-        recordingDirectory: config.recording.enabled
-          ? (config.recording.directory ?? join(dataDirectory, 'recordings'))
-          : null,
+        recordingDirectory,
         ...(this.#parts.admits ? { admits: this.#parts.admits } : {}),
         ...(this.#parts.onTurnFinal ? { onTurnFinal: this.#parts.onTurnFinal } : {}),
         ...(this.#parts.deliverLate ? { deliverLate: this.#parts.deliverLate } : {}),
-        approvals: this.#parts.operator?.approvals.inline ?? null,
+        approvals: this.#parts.operator?.approvals?.inline ?? null,
         media: this.#parts.media ?? null,
       });
       undo.push(async () => desk.hangUpAll());
       const unsubscribe = this.#parts.onToolsChanged?.(() => desk.refreshTools());
       undo.push(async () => unsubscribe?.());
-      const server = createVoiceServer({
+      const { operator, media, version } = this.#parts;
+      const hasPages = operator !== undefined && config.page.enabled;
+      const records = operator ? await openCallRecords(config, dataDirectory, clock, logger) : null;
+      if (records) {
+        desk.onCall = (call) => call.on('ended', (_reason, record) => void records.keep(record));
+        undo.push(() => records.close());
+      }
+      const peers = hasPages ? await openPeers(config, clock, logger) : null;
+      if (peers) undo.push(() => peers.close());
+      const server: VoiceServer = createVoiceServer({
         config,
         desk,
         clock,
         logger,
         env,
-        ...(this.#parts.operator ? { operator: this.#parts.operator } : {}),
-        ...(this.#parts.media ? { media: this.#parts.media } : {}),
+        ...(operator ? { operator } : {}),
+        ...(media ? { media } : {}),
+        ...(version === undefined ? {} : { version }),
+        peers,
+        ...(records ? { archive: { store, records, recordings: recordingDirectory } } : {}),
+        configured: () =>
+          configuredParts({
+            config,
+            model: models.description,
+            tools: this.#gateway?.getToolDefinitions().length ?? null,
+            twilio: server.twilio,
+            hasWebRtc: peers !== null,
+            hasMedia: media !== undefined,
+          }),
         checks: { store: () => store.ping() },
         ...(this.#parts.registry ? { registry: this.#parts.registry } : {}),
       });
-      const { media } = this.#parts;
       if (media) {
         media.line = lineOf(desk);
         await media.start();

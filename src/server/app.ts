@@ -12,10 +12,7 @@ import type { Logger } from '../observe/index.ts';
 import type { Desk } from './desk.ts';
 import { errorAnswer } from './errors.ts';
 import type { ReadyChecks } from './health.ts';
-import type { MediaFiles } from './media/index.ts';
 import type { ServerMetrics } from './metrics.ts';
-import type { ApprovalHooks } from './pages/approval-hooks.ts';
-import type { OperatorPages } from './pages/operator-pages.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { StreamTokens } from './stream-tokens.ts';
 import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
@@ -37,11 +34,8 @@ export interface AppParts {
   readonly tokens: StreamTokens;
   readonly ready: ReadyChecks;
   readonly metrics: ServerMetrics;
-  /** The operator's page, and the webhooks that decide; where there is a gate. */
-  readonly operator: OperatorPages | null;
-  /** Attachments behind signed links, where calls have media. */
-  readonly files: MediaFiles | null;
-  readonly hooks: ApprovalHooks | null;
+  /** Routes of what is there only where it is configured: pages, media, approvals. */
+  readonly more: readonly Hono[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
@@ -57,7 +51,22 @@ const ROUTE_NAMES: Readonly<Record<string, string>> = {
   '/twilio/after-transfer': 'twilio_after_transfer',
   '/healthz': 'healthz',
   '/readyz': 'readyz',
+  '/talk': 'page',
+  '/operator': 'page',
+  '/operator/login': 'operator_login',
+  '/page/session': 'page_session',
+  '/page/links': 'page_links',
+  '/page/calls': 'page_calls',
 };
+
+/** The first part of a path whose rest is an id. */
+const ROUTE_PREFIXES: readonly (readonly [prefix: string, name: string])[] = [
+  ['/twilio/resume/', 'twilio_resume'],
+  ['/page/calls/', 'page_connection'],
+  ['/operator/api/', 'operator_api'],
+  ['/assets/', 'page'],
+  ['/media/', 'media'],
+];
 
 export function createApp(parts: AppParts): Hono<Env> {
   const { address, logger, metrics } = parts;
@@ -67,7 +76,7 @@ export function createApp(parts: AppParts): Hono<Env> {
 
   app.use(async (c, next) => {
     await next();
-    c.header('cache-control', 'no-store');
+    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store');
     metrics.countRequest(routeName(c.req.path), c.res.status);
   });
 
@@ -99,9 +108,7 @@ export function createApp(parts: AppParts): Hono<Env> {
     return c.json({ status: ready ? 'ready' : 'not_ready', draining, checks }, ready ? 200 : 503);
   });
 
-  if (parts.operator) app.route('/', parts.operator.routes());
-  if (parts.files) app.route('/', parts.files.routes());
-  if (parts.hooks) app.route('/', parts.hooks.routes());
+  for (const routes of parts.more) app.route('/', routes);
 
   app.notFound((c) => problem(c, new VoiceError('ROUTE_NOT_FOUND', 'There is nothing at this address.')));
   app.onError((error, c) => problem(c, error));
@@ -137,7 +144,8 @@ function xml(c: Context, text: string): Response {
 }
 
 function routeName(path: string): string {
-  return path.startsWith('/twilio/resume/') ? 'twilio_resume' : (ROUTE_NAMES[path] ?? 'other');
+  const name = ROUTE_NAMES[path] ?? ROUTE_PREFIXES.find(([prefix]) => path.startsWith(prefix))?.[1];
+  return name ?? 'other';
 }
 
 /** A trailing slash is the same route. */

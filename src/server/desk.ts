@@ -5,5 +5,13 @@ export type { CallerInfo };
 /** What the server needs of the call engine. */
 export type Desk = Pick<
   CallDesk,
-  'admit' | 'attach' | 'isLive' | 'brokeOff' | 'carrierEnded' | 'activeCalls' | 'pendingCalls' | 'drain'
+  | 'admit'
+  | 'attach'
+  | 'call'
+  | 'isLive'
+  | 'brokeOff'
+  | 'carrierEnded'
+  | 'activeCalls'
+  | 'pendingCalls'
+  | 'drain'
 >;

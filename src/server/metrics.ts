@@ -13,6 +13,8 @@ export interface ServerGauges {
   readonly mediaSockets: number;
   readonly unauthenticatedSockets: number;
   readonly streamTokens: number;
+  readonly pageCalls: number;
+  readonly pageGuests: number;
 }
 
 export class ServerMetrics {
@@ -48,6 +50,8 @@ export class ServerMetrics {
     gauge('pendingCalls', 'pending_calls', 'Calls admitted whose media stream is still to come.');
     gauge('mediaSockets', 'media_sockets', 'Open media streams.');
     gauge('unauthenticatedSockets', 'unauthenticated_sockets', 'Media sockets without a right token yet.');
+    gauge('pageCalls', 'page_calls', 'Calls from web pages and other WebRTC clients.');
+    gauge('pageGuests', 'page_guests', 'Sessions of guests who came by a link.');
     gauge('streamTokens', 'stream_tokens', 'Stream tokens that can still be used.');
   }
 

@@ -26,6 +26,11 @@ export class PublicAddress {
     return this.#configured ?? this.#listening;
   }
 
+  /** A path of ours as others have to ask for it: behind the path of `publicUrl`. */
+  path(path: string): string {
+    return this.#prefix + path;
+  }
+
   /** A path (and query) as a request named it, without the prefix of `publicUrl`. */
   strip(target: string): string {
     const prefix = this.#prefix;

@@ -12,6 +12,7 @@ import { errorAnswer } from './errors.ts';
 import { MAX_SOCKET_MESSAGE_BYTES, SOCKET_CLOSE_TIMEOUT_MS } from './limits.ts';
 import { MEDIA_LIVE_PATH, type MediaLive } from './media/index.ts';
 import type { ServerMetrics } from './metrics.ts';
+import { PAGE_SOCKET_PATH, type PageSockets } from './page/index.ts';
 import { BOARD_LIVE_PATH, type BoardLive } from './pages/board-live.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { MediaSockets } from './twilio/media.ts';
@@ -34,6 +35,7 @@ export class Upgrades {
   readonly #metrics: ServerMetrics;
   readonly #board: BoardLive | null;
   readonly #pages: MediaLive | null;
+  readonly #calls: PageSockets | null;
   readonly #wss = new WebSocketServer(SOCKET_OPTIONS);
 
   constructor(
@@ -42,7 +44,9 @@ export class Upgrades {
     metrics: ServerMetrics,
     board: BoardLive | null = null,
     pages: MediaLive | null = null,
+    calls: PageSockets | null = null,
   ) {
+    this.#calls = calls;
     this.#board = board;
     this.#pages = pages;
     this.#address = address;
@@ -70,6 +74,16 @@ export class Upgrades {
         this.#wss.handleUpgrade(request, socket, head, (ws) => {
           socket.off('error', onError);
           this.#pages?.accept(ws, callId);
+        });
+        return;
+      }
+      const ticket = this.#calls && PAGE_SOCKET_PATH.exec(target)?.[1];
+      if (this.#calls && ticket) {
+        const call = this.#calls.admit(request, ticket);
+        this.#wss.handleUpgrade(request, socket, head, (ws) => {
+          socket.off('error', onError);
+          this.#metrics.countRequest('page_socket', 101);
+          this.#calls?.accept(ws, call);
         });
         return;
       }

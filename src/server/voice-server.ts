@@ -4,16 +4,17 @@
  * @module
  */
 
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import { getRequestListener } from '@hono/node-server';
 import type { Registry } from 'prom-client';
-import type { ApprovalSystem, OperatorSecret } from '../approval/index.ts';
 import { type Clock, realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
 import { twilioCapabilities } from '../leg/twilio/index.ts';
 import type { Media } from '../media/index.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
 import { createApp } from './app.ts';
+import { type BrowserOptions, createBrowserSide } from './browser-side.ts';
 import type { Desk } from './desk.ts';
 import { type ReadyCheck, ReadyChecks } from './health.ts';
 import {
@@ -26,13 +27,11 @@ import {
 import { type ListeningAddress, listen } from './listen.ts';
 import { MediaFiles, MediaLive } from './media/index.ts';
 import { ServerMetrics } from './metrics.ts';
-import { ApprovalHooks } from './pages/approval-hooks.ts';
-import { BoardLive } from './pages/board-live.ts';
 import { BrowserGuard } from './pages/browser-guard.ts';
-import { OperatorPages } from './pages/operator-pages.ts';
 import { PublicAddress } from './public-address.ts';
 import { SocketCaps } from './socket-caps.ts';
 import { StreamTokens } from './stream-tokens.ts';
+import { TlsFiles } from './tls.ts';
 import { TwilioCalls } from './twilio/calls.ts';
 import { controlOf } from './twilio/control.ts';
 import { MediaSockets } from './twilio/media.ts';
@@ -41,7 +40,7 @@ import { StreamAnswers } from './twilio/stream-answers.ts';
 import { VoiceWebhook } from './twilio/voice.ts';
 import { Upgrades } from './upgrades.ts';
 
-export interface VoiceServerOptions {
+export interface VoiceServerOptions extends BrowserOptions {
   readonly config: RealtimeConfig;
   readonly desk: Desk;
   /** @defaultValue the machine's clock */
@@ -54,8 +53,6 @@ export interface VoiceServerOptions {
   readonly registry?: Registry;
   /** Serves what calls send, and the sockets of their pages. */
   readonly media?: Media;
-  /** Makes the operator's page and the webhooks that decide. */
-  readonly operator?: { readonly approvals: ApprovalSystem; readonly secret: OperatorSecret };
   /** Where `TWILIO_AUTH_TOKEN` is looked up. @defaultValue `process.env` */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -111,17 +108,27 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
       mediaSockets: media.open,
       unauthenticatedSockets: caps.total,
       streamTokens: tokens.size,
+      pageCalls: browsers.page?.calls.size ?? 0,
+      pageGuests: browsers.page?.sessions.size ?? 0,
     }),
     options.registry,
   );
-  const { operator } = options;
-  const guard = new BrowserGuard(address, config.approvals.pageHosts);
-  const pages = operator ? new OperatorPages({ ...operator, guard, clock }) : null;
-  const hooks = operator ? new ApprovalHooks(operator.approvals, clock) : null;
-  const board =
-    operator && pages ? new BoardLive({ approvals: operator.approvals, pages, guard, clock }) : null;
-  const live = options.media ? new MediaLive(options.media, guard) : null;
-  const upgrades = new Upgrades(address, media, metrics, board, live);
+  const guard = new BrowserGuard(address, [...config.page.hosts, ...config.approvals.pageHosts]);
+  const ready = new ReadyChecks(options.checks ?? {}, clock);
+  const attachments = options.media ?? null;
+  const browsers = createBrowserSide({
+    ...options,
+    guard,
+    address,
+    ready,
+    media: attachments,
+    clock,
+    logger,
+    isDraining,
+  });
+  const { board, page } = browsers;
+  const live = attachments && new MediaLive(attachments, guard);
+  const upgrades = new Upgrades(address, media, metrics, board, live, page?.sockets ?? null);
   const voice = new VoiceWebhook({
     config,
     desk,
@@ -133,7 +140,6 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     logger,
     isDraining,
   });
-  const ready = new ReadyChecks(options.checks ?? {}, clock);
   const app = createApp({
     address,
     twilio,
@@ -144,23 +150,16 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     tokens,
     ready,
     metrics,
-    operator: pages,
-    files: options.media ? new MediaFiles(options.media) : null,
-    hooks,
+    more: [...browsers.routes, ...(attachments ? [new MediaFiles(attachments).routes()] : [])],
     clock,
     logger,
     isDraining,
   });
 
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: 1000,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    },
+  const tls = TlsFiles.of(config.server.tls, clock, logger);
+  const server = createMainServer(
     getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+    tls !== null,
   );
   server.maxConnections = config.limits.maxCalls * 2 + SPARE_CONNECTIONS;
   server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
@@ -172,6 +171,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     draining = true;
     await desk.drain(drainTimeoutMs);
     board?.close();
+    tls?.close();
     upgrades.terminate();
     await Promise.all([closed(server), closed(metricsServer)]);
     await rest?.close();
@@ -179,6 +179,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
 
   return {
     async listen() {
+      if (server instanceof SecureServer) await tls?.serve(server);
       const listening = await listen(server, config.server.host, config.server.port);
       address.setListening(listening.url);
       guard.setListening(listening);
@@ -203,6 +204,17 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   };
 }
 
+function createMainServer(listener: RequestListener, isSecure: boolean): Server | SecureServer {
+  const options = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: 1000,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  };
+  return isSecure ? createSecureServer(options, listener) : createServer(options, listener);
+}
+
 /** A listener of its own, because behind a reverse proxy on this machine everybody looks like loopback. */
 function createMetricsServer(registry: Registry): Server {
   return createServer((request, response) => {
@@ -217,7 +229,7 @@ function createMetricsServer(registry: Registry): Server {
   });
 }
 
-function closed(server: Server): Promise<void> {
+function closed(server: Server | SecureServer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

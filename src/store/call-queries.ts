@@ -40,7 +40,10 @@ export async function getCall(db: Db, id: string): Promise<CallRow | null> {
   return record ? toRow(record) : null;
 }
 
-export async function listCalls(db: Db, options: { limit: number; live?: boolean }): Promise<CallRow[]> {
+export async function listCalls(
+  db: Db,
+  options: { limit: number; live?: boolean; before?: number },
+): Promise<CallRow[]> {
   let query = db
     .selectFrom('calls')
     .selectAll()
@@ -48,6 +51,7 @@ export async function listCalls(db: Db, options: { limit: number; live?: boolean
     .orderBy('id', 'desc')
     .limit(options.limit);
   if (options.live !== undefined) query = query.where('ended_at', options.live ? 'is' : 'is not', null);
+  if (options.before !== undefined) query = query.where('started_at', '<', options.before);
   return (await query.execute()).map(toRow);
 }
 

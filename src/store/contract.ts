@@ -86,8 +86,8 @@ export interface Store {
   /** The first end wins; a later one does nothing. Resolves to whether this one did. */
   endCall(id: string, endedAt: number, reason: CallEndReason): Promise<boolean>;
   getCall(id: string): Promise<CallRow | null>;
-  /** Newest first. */
-  listCalls(options?: { limit?: number; live?: boolean }): Promise<CallRow[]>;
+  /** Newest first; `before`: only those that began before this moment, epoch ms. */
+  listCalls(options?: { limit?: number; live?: boolean; before?: number }): Promise<CallRow[]>;
   /**
    * Marks this node's calls that were live when the process died as `crashed` and makes what is left open of
    * their turns final; resolves to how many calls. Only at start, before a call is taken.

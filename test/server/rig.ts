@@ -35,6 +35,10 @@ export class DeskDouble implements Desk {
     return this.admitted.length - this.attached.length;
   }
 
+  call(): undefined {
+    return undefined;
+  }
+
   async admit(info: CallerInfo): Promise<{ callId: string }> {
     this.admitted.push(info);
     if (this.gate) await this.gate;

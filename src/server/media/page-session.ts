@@ -13,11 +13,16 @@ const SEAL = 'page';
 export function pageCookie(
   signer: LinkSigner,
   callId: string,
-  { expiresAt, now, isSecure }: { expiresAt: number; now: number; isSecure: boolean },
+  {
+    expiresAt,
+    now,
+    isSecure,
+    path = '/media',
+  }: { expiresAt: number; now: number; isSecure: boolean; path?: string },
 ): string {
   const maxAge = Math.max(0, Math.floor((expiresAt - now) / 1000));
   const secure = isSecure ? '; Secure' : '';
-  return `${COOKIE}=${signer.seal(SEAL, callId, expiresAt)}; Path=/media; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`;
+  return `${COOKIE}=${signer.seal(SEAL, callId, expiresAt)}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 /** The call that a `Cookie` header speaks for; `null` when it speaks for none. */

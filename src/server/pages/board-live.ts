@@ -12,7 +12,7 @@ import { VoiceError } from '../../errors.ts';
 import type { ApprovalRow } from '../../store/index.ts';
 import { cardView } from './board-view.ts';
 import type { BrowserGuard } from './browser-guard.ts';
-import type { OperatorPages } from './operator-pages.ts';
+import type { OperatorLogin } from './operator-login.ts';
 
 export const BOARD_LIVE_PATH = '/operator/live';
 /** Boards open at the same time. */
@@ -28,7 +28,7 @@ interface Board {
 }
 
 export class BoardLive {
-  readonly #pages: OperatorPages;
+  readonly #login: OperatorLogin;
   readonly #guard: BrowserGuard;
   readonly #clock: Clock;
   readonly #boards = new Set<Board>();
@@ -37,11 +37,11 @@ export class BoardLive {
 
   constructor(options: {
     approvals: ApprovalSystem;
-    pages: OperatorPages;
+    login: OperatorLogin;
     guard: BrowserGuard;
     clock: Clock;
   }) {
-    this.#pages = options.pages;
+    this.#login = options.login;
     this.#guard = options.guard;
     this.#clock = options.clock;
     this.#stop = options.approvals.approvals.on('changed', (record) => this.#send(record));
@@ -57,7 +57,7 @@ export class BoardLive {
     // Browsers send no cookie rules for WebSockets: the origin is all there is against another site's page.
     if (!this.#guard.isOurOrigin(headers))
       throw new VoiceError('ORIGIN_REFUSED', 'The board is not open to other pages.');
-    const session = this.#pages.sessionOf(headers);
+    const session = this.#login.sessionOf(headers);
     if (session === null) throw new VoiceError('OPERATOR_AUTH_REQUIRED', 'Log in at /operator.');
     if (this.#boards.size >= MAX_BOARD_SOCKETS)
       throw new VoiceError('TOO_MANY_CONNECTIONS', 'Too many boards are open.');
@@ -95,7 +95,7 @@ export class BoardLive {
     this.#timer ??= this.#clock.setTimeout(() => {
       this.#timer = null;
       for (const { ws, session } of this.#boards) {
-        if (!this.#pages.sessions.isLoggedIn(session)) ws.close(1008, 'logged out');
+        if (!this.#login.sessions.isLoggedIn(session)) ws.close(1008, 'logged out');
       }
       if (this.#boards.size > 0) this.#arm();
     }, CHECK_EVERY_MS);

@@ -22,11 +22,13 @@ export class BrowserGuard {
   }
 
   /** Called once the server knows where it listens. */
-  setListening({ host, port }: { host: string; port: number }): void {
+  setListening({ host, port, url }: { host: string; port: number; url: string }): void {
     const isLoopback = host === '127.0.0.1' || host === '::1' || host === 'localhost';
     const shown = host.includes(':') ? `[${host}]` : host;
     const names = isLoopback ? [shown, 'localhost', '127.0.0.1', '[::1]'] : [shown];
-    this.#listening = names.map((name) => `${name}:${port}`);
+    // Browsers leave the usual port out.
+    const isUsual = port === (url.startsWith('https:') ? 443 : 80);
+    this.#listening = names.map((name) => (isUsual ? name : `${name}:${port}`));
   }
 
   /** An exact list: a name that was made to point at us (DNS rebinding) is none of them. */

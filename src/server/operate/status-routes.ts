@@ -1,0 +1,59 @@
+/**
+ * What is configured, and whether it works.
+ *
+ * @module
+ */
+
+import { Hono } from 'hono';
+import type { Clock } from '../../clock.ts';
+import type { RealtimeConfig } from '../../config.ts';
+import type { Desk } from '../desk.ts';
+import type { ReadyChecks } from '../health.ts';
+import type { OperatorLogin } from '../pages/operator-login.ts';
+
+/** One line of what is configured. No secret, no number, no path is in it. */
+export interface ConfiguredPart {
+  readonly name: string;
+  readonly state: 'ok' | 'off' | 'failed';
+  readonly text: string;
+}
+
+export interface StatusRoutesOptions {
+  readonly login: OperatorLogin;
+  readonly config: RealtimeConfig;
+  readonly ready: ReadyChecks;
+  readonly isDraining: () => boolean;
+  readonly desk: Desk;
+  readonly pageCalls: () => number;
+  readonly version: string;
+  readonly configured: () => readonly ConfiguredPart[];
+  readonly has: { readonly approvals: boolean; readonly media: boolean; readonly records: boolean };
+  readonly clock: Clock;
+}
+
+export function statusRoutes(options: StatusRoutesOptions): Hono {
+  const { login, config, ready, isDraining, desk, pageCalls, version, configured, has, clock } = options;
+  const startedAt = clock.wallNow();
+  const app = new Hono();
+  app.get('/operator/api/session', async (c) => {
+    await login.who(c.req.raw.headers, 'read');
+    return c.json({ role: 'owner', has });
+  });
+  app.get('/operator/api/status', async (c) => {
+    await login.who(c.req.raw.headers, 'read');
+    const readiness = await ready.run(isDraining());
+    return c.json({
+      ...readiness,
+      version,
+      startedAt,
+      calls: {
+        live: desk.activeCalls,
+        pending: desk.pendingCalls,
+        max: config.limits.maxCalls,
+        page: pageCalls(),
+      },
+      configured: configured(),
+    });
+  });
+  return app;
+}
