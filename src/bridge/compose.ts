@@ -5,7 +5,6 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { type ApprovalSystem, createApprovals, OperatorSecret } from '../approval/index.ts';
@@ -176,16 +175,6 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
       onTurnFinal: () => void projector.project(),
       onToolsChanged: (listener) => gateway.onChanged(listener),
       admits: (senderId) => link.isAllowed(senderId),
-      deliverLate: ({ sessionKey, name, output }) => {
-        const key = `late-${randomUUID()}`;
-        const content = `The tool ${name}, begun on the phone, has ended since: ${output}`;
-        const timestamp = new Date(clock.wallNow()).toISOString();
-        link
-          .append(sessionKey, key, [
-            { role: 'assistant', content, timestamp, source: 'voice', voice_turn: key },
-          ])
-          .catch(() => logger.warn({ tool: name }, 'a late result could not be kept'));
-      },
       ...(approvals && secret && { operator: { approvals, secret } }),
       ...(media && { media }),
       ...(host.persona ? { persona: host.persona } : {}),

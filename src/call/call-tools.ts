@@ -135,12 +135,12 @@ export class CallTools {
           this.#forget(effect.callId, effect.output, effect.isError);
           break;
         case 'late':
-          if (this.#closed) this.#outlived(effect.call, effect.output, effect.isError);
-          else {
+          if (!this.#closed) {
             const result = this.#cut(effect.output);
             requests.tell('system', `Result of the earlier call of ${effect.call.name}: ${result}`);
           }
           this.#forget(effect.call.callId, effect.output, effect.isError);
+          if (this.#closed) this.#outlived(effect.call, effect.output, effect.isError);
           break;
         case 'stopped':
           this.#forget(effect.callId, effect.output, true);
@@ -255,7 +255,10 @@ export class CallTools {
     const { parts, sessionKey, chatId } = this.#wiring.options;
     this.#watchDeadline();
     if (parts.toolPolicy(call.name).onHangup !== 'deliver') return;
-    parts.deliverLate?.({ sessionKey, chatId, name: call.name, output: output || NO_OUTPUT, isError });
+    const { name } = call;
+    const whole = output || NO_OUTPUT;
+    this.#wiring.log.afterwards(`The tool ${name}, begun on the phone, has ended since: ${whole}`);
+    parts.deliverLate?.({ sessionKey, chatId, name, output: whole, isError });
   }
 
   #watchDeadline(): void {

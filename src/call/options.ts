@@ -70,7 +70,10 @@ export interface CallParts {
   readonly gateway: ToolGateway | null;
   /** The host's text agent, for `ask_agent`; without it the voice model has the tools themselves. */
   readonly delegate?: AgentDelegate | null;
-  /** Takes the result of a tool whose policy is `deliver` to the caller's session, after their call. */
+  /**
+   * Told, as it comes, of the result of a tool whose policy is `deliver` and that outlived its call. It is in the store
+   * as well, as a turn of the caller's session.
+   */
   readonly deliverLate?: (late: LateResult) => void;
   /** Hears voices, where `interruption.localDetector` wants it; our own when left out. */
   readonly createDetector?: () => VoiceActivityDetector;

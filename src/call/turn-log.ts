@@ -115,6 +115,21 @@ export class TurnLog {
     if (this.#closed && open?.pendingTools === 0) this.#finalise(turn);
   }
 
+  /**
+   * Something of after the call that belongs into the session: a turn of its own, complete at once. The session holds a
+   * turn once, whatever is cut off on the way there.
+   */
+  afterwards(text: string): void {
+    const turn = ++this.#current;
+    const { store, clock, callId, sessionKey } = this.#options;
+    this.#write(async () => {
+      const at = clock.wallNow();
+      await store.openTurn({ callId, turn, sessionKey, startedAt: at });
+      await store.commitTurn(callId, turn, { userText: '', assistantText: text, finalAt: at });
+      this.#options.onFinal?.();
+    });
+  }
+
   settleReplies(turn: number, replies: 'release' | 'drop'): void {
     this.#write(() => this.#options.store.commitTurn(this.#options.callId, turn, { replies }));
   }

@@ -56,7 +56,7 @@ export interface ChannelParts {
   readonly admits?: (senderId: string) => Promise<boolean>;
   /** Says when the gateway's tools are others; running calls get them. Returns what ends the listening. */
   readonly onToolsChanged?: (listener: () => void) => () => void;
-  /** Takes the result of a tool that outlived its call, and is to be delivered, to the caller's session. */
+  /** Told of the result of a tool that outlived its call and is to be delivered; it is a turn of the session as well. */
   readonly deliverLate?: (late: LateResult) => void;
   /**
    * The operator's login, without which there are no pages; and the gate's other half, which has to be there when the

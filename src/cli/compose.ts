@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { LateResult } from '../call/index.ts';
 import { type ChannelParts, RealtimeVoiceChannel } from '../channel/index.ts';
 import { realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
@@ -16,7 +15,7 @@ import {
   loadConfig,
   type OutboundMessage,
 } from '../host/index.ts';
-import { createLogger, type Logger } from '../observe/index.ts';
+import { createLogger } from '../observe/index.ts';
 import { createApprovalParts, createLatePart, startApprovals } from './approval-parts.ts';
 import type { BannerFacts } from './banner.ts';
 import { createMediaParts, withGatedFiles } from './media-parts.ts';
@@ -93,7 +92,6 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       dataDirectory: config.host.dataDir,
       history: (sessionKey, limit) => host.history(sessionKey, limit),
       onTurnFinal: () => void host.projectTurns(),
-      deliverLate: (late) => void appendLate(host, late, logger),
       ...(gate ? { operator: gate } : {}),
       ...(media ? { media } : {}),
       slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
@@ -114,17 +112,6 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
   } catch (error) {
     await close().catch(() => {});
     throw error;
-  }
-}
-
-/** What a tool gave after its call: a text turn later knows of it as of what was said. */
-async function appendLate(host: EmbeddedHost, late: LateResult, logger: Logger): Promise<void> {
-  const { sessionKey, name, output } = late;
-  const content = `The tool ${name}, begun on the phone, has ended since: ${output}`;
-  try {
-    await host.sessions.append(sessionKey, [{ role: 'assistant', content, source: 'voice' }]);
-  } catch {
-    logger.warn({ tool: name }, 'a late result could not be kept');
   }
 }
 
