@@ -23,6 +23,9 @@ import {
 import { type BridgeParts, type Composition, compose } from './compose.ts';
 import { DeltaStreams } from './delta-streams.ts';
 
+/** How long the end may wait for requests that are not answered yet. */
+export const LAST_ANSWERS_MS = 1000;
+
 export interface BridgeOptions {
   readonly peer: RpcPeer;
   readonly parts: BridgeParts;
@@ -98,7 +101,7 @@ export class Bridge {
         return composition.facts;
       } catch (error) {
         // The answer has to be on its way before the process ends.
-        if (!this.#stopping) queueMicrotask(() => void this.#fail());
+        if (!this.#stopping) void peer.answered().then(() => this.#fail());
         throw startError(error);
       }
     });
@@ -146,7 +149,12 @@ export class Bridge {
     }
     this.#state = { at: 'stopped' };
     this.#status('stopped');
-    this.#onDone({ failed });
+    // The answer to `shutdown` is one of those that have to be on their way; nothing else may hold up the end.
+    const giveUp = this.#parts.clock.setTimeout(() => this.#onDone({ failed }), LAST_ANSWERS_MS);
+    void this.#peer.answered().then(() => {
+      giveUp.clear();
+      this.#onDone({ failed });
+    });
   }
 
   async #fail(): Promise<void> {

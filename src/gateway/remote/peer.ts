@@ -56,6 +56,7 @@ export class RpcPeer {
   #nextId = 0;
   #openOut = 0;
   #openIn = 0;
+  readonly #serving = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(options: PeerOptions) {
@@ -145,6 +146,11 @@ export class RpcPeer {
     }
   }
 
+  /** Resolves when what the other side has asked until now is answered, and the answers are written. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#serving);
+  }
+
   /** Ends it: every open request fails, nothing more is read or written. The streams are the owner's. */
   close(): void {
     if (this.#isClosed) return;
@@ -212,10 +218,12 @@ export class RpcPeer {
     }
     this.#openIn++;
     // The server never rejects: what a handler throws is an answer.
-    void this.#server.receive(request).then((answer) => {
+    const served = Promise.resolve(this.#server.receive(request)).then((answer) => {
       this.#openIn--;
+      this.#serving.delete(served);
       if (answer !== null) this.#answer(answer, id);
     });
+    this.#serving.add(served);
   }
 
   #answer(answer: unknown, id: string | number | null): void {
