@@ -8,6 +8,7 @@ export function trackedStore(store: ApprovalStore, clock: Clock): ApprovalStore 
     <Args extends readonly unknown[], T>(operation: (...args: Args) => Promise<T>) =>
     (...args: Args): Promise<T> =>
       clock.track(operation(...args));
+  // A watch calls from outside of virtual time: whoever lives in it looks by itself.
   return {
     insertApproval: tracked((approval) => store.insertApproval(approval)),
     getApproval: tracked((id) => store.getApproval(id)),
@@ -21,5 +22,13 @@ export function trackedStore(store: ApprovalStore, clock: Clock): ApprovalStore 
     listGrants: tracked((query) => store.listGrants(query)),
     listAllGrants: tracked((limit) => store.listAllGrants(limit)),
     revokeGrants: tracked((which, at) => store.revokeGrants(which, at)),
+    lastApprovalChange: tracked(() => store.lastApprovalChange()),
+    listApprovalChanges: tracked((since, limit) => store.listApprovalChanges(since, limit)),
+    pinSalt: tracked(() => store.pinSalt()),
+    takePinTry: tracked((pinTry, limits) => store.takePinTry(pinTry, limits)),
+    forgivePinTry: tracked((id) => store.forgivePinTry(id)),
+    mayTryPin: tracked((numberHash, limits) => store.mayTryPin(numberHash, limits)),
+    rememberMessage: tracked((keyHash, at, max) => store.rememberMessage(keyHash, at, max)),
+    sweepGuards: tracked((olderThan) => store.sweepGuards(olderThan)),
   };
 }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { ApprovalGuardStore } from './approval-guard-contract.ts';
+
 /**
  * `pending → approved → executing → executed | failed | unknown`; `pending → denied | expired | cancelled`; an approved
  * record that is too late or no longer allowed when it is to run becomes `expired` or `cancelled`.
@@ -74,6 +76,8 @@ export interface ApprovalRow {
   readonly resolution: 'happened' | 'did_not_happen' | null;
   readonly resolvedBy: string | null;
   readonly resolvedAt: number | null;
+  /** Number of its last change; rises over all records and all processes. */
+  readonly changeNo: number;
 }
 
 export type NewApproval = Pick<
@@ -186,12 +190,25 @@ export interface ListApprovals {
   readonly limit?: number;
 }
 
-export interface ApprovalStore {
+/** Hears that another process may have changed something. */
+export interface ApprovalWatch {
+  /** False once it hears nothing any more. */
+  readonly isOpen: boolean;
+  close(): Promise<void>;
+}
+
+export interface ApprovalStore extends ApprovalGuardStore {
   /** Writes a pending record. @throws VoiceError `STORE_CONFLICT` when the id is taken */
   insertApproval(approval: NewApproval): Promise<ApprovalRow>;
   getApproval(id: string): Promise<ApprovalRow | null>;
   /** Newest first. */
   listApprovals(options?: ListApprovals): Promise<ApprovalRow[]>;
+  /** Number of the newest change of all. */
+  lastApprovalChange(): Promise<number>;
+  /** Records changed since, in the order of their changes, whoever changed them; at most `limit`. */
+  listApprovalChanges(since: number, limit: number): Promise<ApprovalRow[]>;
+  /** Where an engine can tell: called when anybody changed a record, about as soon as it happened. */
+  watchApprovals?(wake: () => void): Promise<ApprovalWatch>;
   /**
    * Compare and set: changes the record if it is still as expected, writes the event in the same transaction, and gives
    * the new record back; `null` when it was not, and then nothing is written. The arguments of a record that becomes

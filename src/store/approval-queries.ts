@@ -9,6 +9,7 @@ import {
   type NewApproval,
   TERMINAL_APPROVALS,
 } from './approval-contract.ts';
+import { count } from './approval-guard-queries.ts';
 import type { Tables } from './tables.ts';
 
 type Db = Kysely<Tables>;
@@ -42,6 +43,7 @@ export async function insertApproval(db: Db, approval: NewApproval): Promise<App
         status: 'pending',
         created_at: approval.createdAt,
         expires_at: approval.expiresAt,
+        change_no: await count(trx, 'changes'),
       })
       .execute();
     const event = { at: approval.createdAt, kind: 'requested', by: approval.requester, input: null } as const;
@@ -73,6 +75,26 @@ export async function listApprovals(
   return (await query.execute()).map(toRow);
 }
 
+export async function lastApprovalChange(db: Db): Promise<number> {
+  const { value } = await db
+    .selectFrom('approval_counters')
+    .select('value')
+    .where('name', '=', 'changes')
+    .executeTakeFirstOrThrow();
+  return value;
+}
+
+export async function listApprovalChanges(db: Db, since: number, limit: number): Promise<ApprovalRow[]> {
+  const rows = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('change_no', '>', since)
+    .orderBy('change_no')
+    .limit(limit)
+    .execute();
+  return rows.map(toRow);
+}
+
 export async function changeApproval(
   db: Db,
   id: string,
@@ -97,6 +119,8 @@ export async function changeApproval(
     if (expected.undelivered) update = update.where('delivered_at', 'is', null);
     const result = await update.executeTakeFirst();
     if (result.numUpdatedRows === 0n) return null;
+    const change_no = await count(trx, 'changes');
+    await trx.updateTable('approvals').set({ change_no }).where('id', '=', id).execute();
     await writeEvent(trx, id, event);
     if (grant) await writeGrant(trx, grant);
     return required(await read(trx, id));
@@ -284,6 +308,7 @@ function toRow(record: Selectable<Tables['approvals']>): ApprovalRow {
     resolution: record.resolution as ApprovalRow['resolution'],
     resolvedBy: record.resolved_by,
     resolvedAt: record.resolved_at,
+    changeNo: record.change_no,
   };
 }
 

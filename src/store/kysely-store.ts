@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import * as guards from './approval-guard-queries.ts';
 import * as approvals from './approval-queries.ts';
 import * as attachments from './attachment-queries.ts';
 import * as calls from './call-queries.ts';
@@ -33,6 +34,9 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
     getApproval: (id) => wrapDatabaseError(approvals.getApproval(db, id)),
     listApprovals: (options = {}) =>
       wrapDatabaseError(approvals.listApprovals(db, { ...options, limit: clamp(options.limit ?? 100) })),
+    lastApprovalChange: () => wrapDatabaseError(approvals.lastApprovalChange(db)),
+    listApprovalChanges: (since, limit) =>
+      wrapDatabaseError(approvals.listApprovalChanges(db, since, clamp(limit))),
     changeApproval: (id, expected, change, event, grant) =>
       wrapDatabaseError(approvals.changeApproval(db, id, expected, change, event, grant)),
     addApprovalEvent: (id, event) => wrapDatabaseError(approvals.addApprovalEvent(db, id, event)),
@@ -41,6 +45,12 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
     listGrants: (query) => wrapDatabaseError(approvals.listGrants(db, query)),
     listAllGrants: (limit) => wrapDatabaseError(approvals.listAllGrants(db, clamp(limit))),
     revokeGrants: (which, at) => wrapDatabaseError(approvals.revokeGrants(db, which, at)),
+    pinSalt: () => wrapDatabaseError(guards.pinSalt(db)),
+    takePinTry: (pinTry, limits) => wrapDatabaseError(guards.takePinTry(db, pinTry, limits)),
+    forgivePinTry: (id) => wrapDatabaseError(guards.forgivePinTry(db, id)),
+    mayTryPin: (numberHash, limits) => wrapDatabaseError(guards.mayTryPin(db, numberHash, limits)),
+    rememberMessage: (keyHash, at, max) => wrapDatabaseError(guards.rememberMessage(db, keyHash, at, max)),
+    sweepGuards: (olderThan) => wrapDatabaseError(guards.sweepGuards(db, olderThan)),
     recordCallMedia: (row) => wrapDatabaseError(attachments.recordCallMedia(db, row)),
     getCallMedia: (callId) => wrapDatabaseError(attachments.getCallMedia(db, callId)),
     turnOfToolCall: (callId, toolCallId) => wrapDatabaseError(replies.turnOfToolCall(db, callId, toolCallId)),

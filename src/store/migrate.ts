@@ -4,6 +4,7 @@ import { VoiceError } from '../errors.ts';
 import * as m0001 from './migrations/0001-calls-turns.ts';
 import * as m0002 from './migrations/0002-approvals.ts';
 import * as m0003 from './migrations/0003-media.ts';
+import * as m0004 from './migrations/0004-approval-guards.ts';
 import type { Tables } from './tables.ts';
 
 /** Every migration by its number, oldest first. A landed file is never edited (a test pins their content). */
@@ -11,6 +12,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-calls-turns': m0001,
   '0002-approvals': m0002,
   '0003-media': m0003,
+  '0004-approval-guards': m0004,
 };
 
 /**

@@ -1,13 +1,17 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
 import { VoiceError } from '../errors.ts';
+import type { ApprovalWatch } from './approval-contract.ts';
 import type { FullStore } from './contract.ts';
 import { createKyselyStore } from './kysely-store.ts';
 import { migrate } from './migrate.ts';
+import { announce, watchApprovals } from './postgres-watch.ts';
 import type { Tables } from './tables.ts';
 
 /** Connections one node keeps at most. */
 export const MAX_POSTGRES_CONNECTIONS = 8;
+/** Connections that only listen, besides. */
+export const MAX_WATCHES = 4;
 /** Operations that may be under way or wait for a connection; the next one is refused. */
 export const MAX_PENDING_OPERATIONS = 1024;
 const CONNECT_TIMEOUT_MS = 5000;
@@ -43,11 +47,36 @@ export async function openPostgresStore(url: string, node: string): Promise<Full
     await db.destroy();
     throw error;
   }
-  return bounded(store);
+  const watches = new Set<ApprovalWatch>();
+  return bounded({
+    ...store,
+    async insertApproval(approval) {
+      const record = await store.insertApproval(approval);
+      await announce(db);
+      return record;
+    },
+    async changeApproval(...args) {
+      const record = await store.changeApproval(...args);
+      if (record) await announce(db);
+      return record;
+    },
+    async watchApprovals(wake) {
+      for (const each of watches) if (!each.isOpen) watches.delete(each);
+      if (watches.size >= MAX_WATCHES)
+        throw new VoiceError('STORE_UNAVAILABLE', 'Too many watch the store already.');
+      const watch = await watchApprovals(url, CONNECT_TIMEOUT_MS, wake);
+      watches.add(watch);
+      return watch;
+    },
+    async close() {
+      await Promise.all([...watches].map((watch) => watch.close()));
+      await store.close();
+    },
+  });
 }
 
 /** `pg`'s own waiting line has no bound. */
-function bounded(store: FullStore): FullStore {
+function bounded(store: FullStore & Required<Pick<FullStore, 'watchApprovals'>>): FullStore {
   let pending = 0;
   let closed: Promise<void> | null = null;
   const guard =
@@ -78,6 +107,8 @@ function bounded(store: FullStore): FullStore {
     insertApproval: guard(store.insertApproval),
     getApproval: guard(store.getApproval),
     listApprovals: guard(store.listApprovals),
+    lastApprovalChange: guard(store.lastApprovalChange),
+    listApprovalChanges: guard(store.listApprovalChanges),
     changeApproval: guard(store.changeApproval),
     addApprovalEvent: guard(store.addApprovalEvent),
     listApprovalEvents: guard(store.listApprovalEvents),
@@ -85,6 +116,12 @@ function bounded(store: FullStore): FullStore {
     listGrants: guard(store.listGrants),
     listAllGrants: guard(store.listAllGrants),
     revokeGrants: guard(store.revokeGrants),
+    pinSalt: guard(store.pinSalt),
+    takePinTry: guard(store.takePinTry),
+    forgivePinTry: guard(store.forgivePinTry),
+    mayTryPin: guard(store.mayTryPin),
+    rememberMessage: guard(store.rememberMessage),
+    sweepGuards: guard(store.sweepGuards),
     recordCallMedia: guard(store.recordCallMedia),
     getCallMedia: guard(store.getCallMedia),
     turnOfToolCall: guard(store.turnOfToolCall),
@@ -107,6 +144,7 @@ function bounded(store: FullStore): FullStore {
     dropOutbox: guard(store.dropOutbox),
     openOutboxLink: guard(store.openOutboxLink),
     pruneMedia: guard(store.pruneMedia),
+    watchApprovals: guard(store.watchApprovals),
     ping: guard(store.ping),
     close() {
       closed ??= store.close();

@@ -69,6 +69,7 @@ export interface Tables {
     resolution: string | null;
     resolved_by: string | null;
     resolved_at: number | null;
+    change_no: ColumnType<number, number | undefined, number>;
   };
   approval_events: {
     approval_id: string;
@@ -89,6 +90,20 @@ export interface Tables {
     created_by: string;
     approval_id: string | null;
     revoked_at: number | null;
+  };
+  approval_counters: {
+    name: string;
+    value: number;
+    salt: string;
+  };
+  approval_pin_tries: {
+    id: string;
+    number_hash: string;
+    at: number;
+  };
+  approval_messages: {
+    key_hash: string;
+    at: number;
   };
   call_media: {
     call_id: string;

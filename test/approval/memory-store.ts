@@ -4,6 +4,8 @@ import {
   type ApprovalGrant,
   type ApprovalRow,
   type ApprovalStore,
+  type PinLimits,
+  type PinTry,
   TERMINAL_APPROVALS,
 } from '../../src/store/index.ts';
 
@@ -12,6 +14,9 @@ export class MemoryApprovalStore implements ApprovalStore {
   readonly rows = new Map<string, ApprovalRow>();
   readonly events = new Map<string, ApprovalEvent[]>();
   readonly grants = new Map<string, ApprovalGrant & { revokedAt: number | null }>();
+  readonly pinTries = new Map<string, PinTry>();
+  readonly messages = new Map<string, number>();
+  #changes = 0;
   /** Calls of any method: what a gate does without I/O leaves it at 0. */
   operations = 0;
   /** Between the call and the change: lets concurrent callers interleave as on a real store. */
@@ -38,6 +43,7 @@ export class MemoryApprovalStore implements ApprovalStore {
       resolution: null,
       resolvedBy: null,
       resolvedAt: null,
+      changeNo: ++this.#changes,
     };
     this.rows.set(row.id, row);
     this.events.set(row.id, [{ at: row.createdAt, kind: 'requested', by: row.requester, input: null }]);
@@ -78,7 +84,12 @@ export class MemoryApprovalStore implements ApprovalStore {
     if (expected.unresolved && row.resolution !== null) return null;
     if (expected.undelivered && row.deliveredAt !== null) return null;
     const terminal = change.status !== undefined && TERMINAL_APPROVALS.includes(change.status);
-    const next: ApprovalRow = { ...row, ...change, ...(terminal ? { args: null } : {}) };
+    const next: ApprovalRow = {
+      ...row,
+      ...change,
+      ...(terminal ? { args: null } : {}),
+      changeNo: ++this.#changes,
+    };
     this.rows.set(id, next);
     this.#event(id, event);
     if (grant) this.grants.set(grant.id, { ...grant, revokedAt: null });
@@ -132,7 +143,70 @@ export class MemoryApprovalStore implements ApprovalStore {
     return any;
   }
 
+  async lastApprovalChange() {
+    await this.#enter();
+    return this.#changes;
+  }
+
+  async listApprovalChanges(since: number, limit: number) {
+    await this.#enter();
+    return [...this.rows.values()]
+      .filter(({ changeNo }) => changeNo > since)
+      .sort((a, b) => a.changeNo - b.changeNo)
+      .slice(0, limit);
+  }
+
+  async pinSalt() {
+    await this.#enter();
+    return 'salt';
+  }
+
+  async takePinTry(pinTry: PinTry, limits: PinLimits) {
+    await this.#enter();
+    if (!this.#mayTryPin(pinTry.numberHash, limits)) return false;
+    this.pinTries.set(pinTry.id, pinTry);
+    return true;
+  }
+
+  async forgivePinTry(id: string) {
+    await this.#enter();
+    this.pinTries.delete(id);
+  }
+
+  async mayTryPin(numberHash: string, limits: PinLimits) {
+    await this.#enter();
+    return this.#mayTryPin(numberHash, limits);
+  }
+
+  async rememberMessage(keyHash: string, at: number, max: number) {
+    await this.#enter();
+    if (this.messages.has(keyHash)) return false;
+    this.messages.set(keyHash, at);
+    const oldestFirst = [...this.messages].sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? 1 : -1));
+    for (const [key] of oldestFirst.slice(0, Math.max(0, oldestFirst.length - max)))
+      this.messages.delete(key);
+    return true;
+  }
+
+  async sweepGuards(olderThan: Parameters<ApprovalStore['sweepGuards']>[0]) {
+    await this.#enter();
+    let count = 0;
+    for (const [id, { at }] of this.pinTries) {
+      if (at <= olderThan.pinTries && this.pinTries.delete(id)) count++;
+    }
+    for (const [key, at] of this.messages) {
+      if (at <= olderThan.messages && this.messages.delete(key)) count++;
+    }
+    return count;
+  }
+
   async close() {}
+
+  #mayTryPin(numberHash: string, limits: PinLimits): boolean {
+    const failures = [...this.pinTries.values()].filter(({ at }) => at > limits.since);
+    if (failures.length >= limits.inAll) return false;
+    return failures.filter((each) => each.numberHash === numberHash).length < limits.perNumber;
+  }
 
   #live(): ApprovalGrant[] {
     return [...this.grants.values()]

@@ -221,4 +221,73 @@ export function approvalStoreContract(open: () => Promise<ApprovalStore & { clos
 
     expect(await store.listApprovalEvents(one)).toHaveLength(200);
   });
+
+  it('numbers every change, over all records, in order', async () => {
+    const before = await store.lastApprovalChange();
+    const one = await store.insertApproval(newApproval());
+    const two = await store.insertApproval(newApproval());
+    const changed = await store.changeApproval(one.id, { status: ['pending'] }, { status: 'denied' }, event);
+    await store.changeApproval(two.id, { status: ['denied'] }, { status: 'expired' }, event);
+
+    expect([one.changeNo, two.changeNo, changed!.changeNo]).toEqual([before + 1, before + 2, before + 3]);
+    expect(await store.lastApprovalChange()).toBe(before + 3);
+    expect(await store.listApprovalChanges(before, 10)).toEqual([two, changed]);
+    expect(await store.listApprovalChanges(before, 1)).toEqual([two]);
+    expect(await store.listApprovalChanges(before + 3, 10)).toEqual([]);
+  });
+
+  const limits = (since: number) => ({ since, perNumber: 2, inAll: 5 });
+  const tryPin = (numberHash: string, at: number, since: number) =>
+    store.takePinTry({ id: id(), numberHash, at }, limits(since));
+
+  it('takes PIN tries up to the limit of a number and of all, and no more of many at once', async () => {
+    const since = 10_000;
+    const taken = await Promise.all([1, 2, 3, 4].map((n) => tryPin('a', since + n, since)));
+    expect(taken.filter(Boolean)).toHaveLength(2);
+    expect(await store.mayTryPin('a', limits(since))).toBe(false);
+    expect(await store.mayTryPin('b', limits(since))).toBe(true);
+
+    const others = await Promise.all(['b', 'c', 'd', 'e', 'f'].map((n) => tryPin(n, since + 9, since)));
+    expect(others.filter(Boolean)).toHaveLength(3);
+    expect(await store.mayTryPin('g', limits(since))).toBe(false);
+    expect(await store.mayTryPin('a', limits(since + 10))).toBe(true);
+    expect(await store.pinSalt()).toBe(await store.pinSalt());
+  });
+
+  it('gives back the try that was right', async () => {
+    const since = 20_000;
+    const mine = id();
+    await store.takePinTry({ id: mine, numberHash: 'r', at: since + 1 }, { since, perNumber: 1, inAll: 5 });
+    expect(await tryPin('r', since + 2, since)).toBe(true);
+    expect(await tryPin('r', since + 3, since)).toBe(false);
+
+    await store.forgivePinTry(mine);
+
+    expect(await tryPin('r', since + 4, since)).toBe(true);
+  });
+
+  it('knows a message again, once for all who ask at the same time, and forgets the oldest of too many', async () => {
+    const key = id();
+    const answers = await Promise.all([1, 2, 3].map(() => store.rememberMessage(key, 100, 3)));
+    expect(answers.filter(Boolean)).toHaveLength(1);
+
+    for (const at of [101, 102, 103]) expect(await store.rememberMessage(id(), at, 3)).toBe(true);
+
+    expect(await store.rememberMessage(key, 104, 3)).toBe(true);
+    expect(await store.rememberMessage(key, 105, 3)).toBe(false);
+  });
+
+  it('forgets tries and messages that are old enough', async () => {
+    await store.sweepGuards({ pinTries: 1e9, messages: 1e9 });
+    await tryPin('s', 10, 0);
+    await tryPin('s', 20, 0);
+    await store.rememberMessage('old', 10, 10);
+    await store.rememberMessage('young', 20, 10);
+
+    expect(await store.sweepGuards({ pinTries: 10, messages: 10 })).toBe(2);
+
+    expect(await store.mayTryPin('s', { since: 0, perNumber: 2, inAll: 9 })).toBe(true);
+    expect(await store.rememberMessage('old', 30, 10)).toBe(true);
+    expect(await store.rememberMessage('young', 30, 10)).toBe(false);
+  });
 }

@@ -14,6 +14,7 @@ const LANDED: Record<string, string> = {
   '0001-calls-turns.ts': 'abcdfaf5c233e5f3cfe606aae63ecae690ccef4ed8c9deae0dba42d46b8898e9',
   '0002-approvals.ts': 'b80a151c41ddd018c83408aeaea0f07e9fa273ba71261c77bcd8ae3a3341c9e8',
   '0003-media.ts': '0c1b6a3e57e8f5976d5320ea67e2d479de85e6b4209655157012f7e57dff30ee',
+  '0004-approval-guards.ts': '303ea885fc0df01a9561dd2fa0a4b3b40186966fdb08cec8a29febc9cb5eabac',
 };
 
 const open = () => new Kysely<Tables>({ dialect: createSqliteDialect(new DatabaseSync(':memory:')) });

@@ -11,7 +11,8 @@ export interface StoreWorkerData {
   readonly testExitAtCommit?: number;
 }
 
-export type StoreMethod = Exclude<keyof FullStore, 'close'>;
+/** What the worker is asked; it has nothing to watch with. */
+export type StoreMethod = Exclude<keyof FullStore, 'close' | 'watchApprovals'>;
 
 export interface StoreRequest {
   readonly id: number;

@@ -121,6 +121,30 @@ export class SqliteStore implements FullStore {
   revokeGrants(...args: Parameters<FullStore['revokeGrants']>) {
     return this.#request('revokeGrants', args);
   }
+  lastApprovalChange(...args: Parameters<FullStore['lastApprovalChange']>) {
+    return this.#request('lastApprovalChange', args);
+  }
+  listApprovalChanges(...args: Parameters<FullStore['listApprovalChanges']>) {
+    return this.#request('listApprovalChanges', args);
+  }
+  pinSalt(...args: Parameters<FullStore['pinSalt']>) {
+    return this.#request('pinSalt', args);
+  }
+  takePinTry(...args: Parameters<FullStore['takePinTry']>) {
+    return this.#request('takePinTry', args);
+  }
+  forgivePinTry(...args: Parameters<FullStore['forgivePinTry']>) {
+    return this.#request('forgivePinTry', args);
+  }
+  mayTryPin(...args: Parameters<FullStore['mayTryPin']>) {
+    return this.#request('mayTryPin', args);
+  }
+  rememberMessage(...args: Parameters<FullStore['rememberMessage']>) {
+    return this.#request('rememberMessage', args);
+  }
+  sweepGuards(...args: Parameters<FullStore['sweepGuards']>) {
+    return this.#request('sweepGuards', args);
+  }
   recordCallMedia(...args: Parameters<FullStore['recordCallMedia']>) {
     return this.#request('recordCallMedia', args);
   }
