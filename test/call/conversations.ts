@@ -418,7 +418,7 @@ export async function playConversation(input: Conversation): Promise<void> {
         localDetector: input.localDetector,
         falseAlarmWaitMs: 1500,
       },
-      limits: { toolTimeoutS: 30, silenceTimeoutS: 30 },
+      limits: { toolTimeoutS: 30, silenceTimeoutS: 30, reconnectGraceS: 2 },
       tools: {
         mode: 'both',
         policies: [{ tool: 'send_*', onInterrupt: input.onInterrupt, onHangup: input.onHangup }],
