@@ -1,0 +1,46 @@
+/**
+ * A tool call: one line that opens to what went in and what came out.
+ *
+ * @module
+ */
+
+import { milliseconds, pretty } from '../shared/format.ts';
+import { Icon } from '../shared/icons.tsx';
+import { toolActivity } from './activity.ts';
+import type { Entry } from './conversation.ts';
+
+const WORDS = { running: 'running', done: 'done', failed: 'refused or failed' } as const;
+
+export function ToolRow({ tool, isOwner }: { tool: Extract<Entry, { kind: 'tool' }>; isOwner: boolean }) {
+  const activity = toolActivity(tool);
+  const tookMs = tool.endedAt === null ? null : tool.endedAt - tool.startedAt;
+  const head = (
+    <>
+      <span class={`tool-state tool-${tool.status}`}>
+        {tool.status === 'done' && <Icon name="check" size={14} />}
+        {tool.status === 'failed' && <Icon name="cross" size={14} />}
+        {tool.status === 'running' && <span class="spinner" aria-hidden="true" />}
+        <span class="visually-hidden">{WORDS[tool.status]}: </span>
+      </span>
+      <span class="tool-what">{activity.charAt(0).toUpperCase() + activity.slice(1)}</span>
+      <span class="tool-time">{tookMs === null ? (tool.progress ?? '') : milliseconds(tookMs)}</span>
+    </>
+  );
+  if (!isOwner) return <div class="tool tool-closed">{head}</div>;
+  return (
+    <details class="tool">
+      <summary>
+        {head}
+        <Icon name="chevron" size={16} />
+      </summary>
+      <div class="tool-inside">
+        <h4>
+          <code>{tool.name}</code> with
+        </h4>
+        <pre>{tool.args === null ? '(nothing)' : pretty(tool.args)}</pre>
+        <h4>{tool.status === 'failed' ? 'It was refused or failed' : 'Result'}</h4>
+        <pre>{tool.output === null ? (tool.progress ?? '(not yet)') : pretty(tool.output)}</pre>
+      </div>
+    </details>
+  );
+}
