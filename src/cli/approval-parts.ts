@@ -1,23 +1,16 @@
 /**
- * The gate as `start` runs it: the system of approvals and the operator's secret, where the config has a gate.
+ * The gate as `start` runs it: the system of approvals, where the config has a gate.
  *
  * @module
  */
 
 import { hostname } from 'node:os';
-import { type ApprovalSystem, createApprovals, createLateGate, OperatorSecret } from '../approval/index.ts';
+import { type ApprovalSystem, createApprovals, createLateGate } from '../approval/index.ts';
 import type { Clock } from '../clock.ts';
 import type { EmbeddedHost, EmbeddedHostOptions, LoadedConfig } from '../host/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { FullStore } from '../store/index.ts';
 import { gateReader } from './approval-config.ts';
-
-export interface ApprovalParts {
-  readonly approvals: ApprovalSystem;
-  readonly secret: OperatorSecret;
-  /** The operator's token, when it was made just now: to be shown once. */
-  readonly newToken: string | null;
-}
 
 /** @returns `null` when no tool is designated or denied @throws VoiceError `CONFIG_INVALID`, `CONFIG_UNREADABLE` */
 export async function createApprovalParts(options: {
@@ -26,10 +19,10 @@ export async function createApprovalParts(options: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publicBase: () => string | null;
-}): Promise<ApprovalParts | null> {
+}): Promise<ApprovalSystem | null> {
   const { config, store, clock, logger, publicBase } = options;
   const { realtime, host } = config;
-  const approvals = createApprovals({
+  return createApprovals({
     config: realtime.approvals,
     store,
     clock,
@@ -41,10 +34,6 @@ export async function createApprovalParts(options: {
     reload: gateReader(config, clock),
     publicBase,
   });
-  if (!approvals) return null;
-  const secret = new OperatorSecret(host.dataDir);
-  const newToken = await secret.open(clock.wallNow());
-  return { approvals, secret, newToken };
 }
 
 /** Where the config has no gate: what holds tools back that an edit designates while the gateway runs. */

@@ -4,18 +4,12 @@
  * @module
  */
 
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { VoiceError } from '../errors.ts';
+import { askGateway, type GatewayFlags, OPERATOR_VARIABLE } from './gateway-client.ts';
 
-/** Holds the operator's token; no tool's environment does. */
-export const OPERATOR_VARIABLE = 'NANOBOT_REALTIME_OPERATOR_TOKEN';
-
-interface Flags {
-  readonly config?: string;
-  readonly url?: string;
-  readonly tokenFile?: string;
+interface Flags extends GatewayFlags {
   readonly json?: boolean;
 }
 
@@ -228,57 +222,20 @@ async function token(flags: Flags): Promise<void> {
 
 /** @throws VoiceError with the gateway's own code and words, or `HOST_UNAVAILABLE` when nobody answers */
 async function request(flags: Flags, method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
-  const base = await baseOf(flags);
-  const secret = await secretOf(flags);
-  let response: Response;
-  try {
-    response = await fetch(`${base}/operator/api/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) },
-      redirect: 'error',
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-  } catch (cause) {
-    throw new VoiceError(
-      'HOST_UNAVAILABLE',
-      `No gateway answers at ${base}. Is it running, and is that its address (--url)?`,
-      { cause },
-    );
-  }
-  const answer: unknown = await response.json().catch(() => null);
-  if (response.ok) return answer;
-  const parsed = z.object({ error: z.object({ code: z.string(), message: z.string() }) }).safeParse(answer);
-  if (response.status === 404 && parsed.data?.error.code === 'ROUTE_NOT_FOUND')
+  const { status, json, code, message, base } = await askGateway(
+    flags,
+    method,
+    `/operator/api/${path}`,
+    body,
+  );
+  if (status < 300) return json;
+  if (status === 404 && code === 'ROUTE_NOT_FOUND')
     throw new VoiceError(
       'ROUTE_NOT_FOUND',
       `The gateway at ${base} has no gate: its config designates no tool.`,
     );
   throw new VoiceError(
-    response.status === 401
-      ? 'OPERATOR_AUTH_REQUIRED'
-      : response.status === 404
-        ? 'APPROVAL_NOT_FOUND'
-        : 'APPROVAL_REFUSED',
-    parsed.data?.error.message ?? `The gateway answered with status ${response.status}.`,
-  );
-}
-
-async function baseOf(flags: Flags): Promise<string> {
-  if (flags.url !== undefined) return flags.url.replace(/\/+$/, '');
-  const { loadConfig } = await import('../host/index.ts');
-  const { realtime } = await loadConfig(flags.config === undefined ? {} : { path: flags.config });
-  const { host, port } = realtime.server;
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-}
-
-async function secretOf(flags: Flags): Promise<string> {
-  const given =
-    flags.tokenFile === undefined ? process.env[OPERATOR_VARIABLE] : await readFile(flags.tokenFile, 'utf8');
-  const secret = given?.trim() ?? '';
-  if (secret !== '') return secret;
-  throw new VoiceError(
-    'OPERATOR_AUTH_REQUIRED',
-    `The operator’s token is needed: set ${OPERATOR_VARIABLE}, or give --token-file.`,
+    status === 401 ? 'OPERATOR_AUTH_REQUIRED' : status === 404 ? 'APPROVAL_NOT_FOUND' : 'APPROVAL_REFUSED',
+    message ?? `The gateway answered with status ${status}.`,
   );
 }

@@ -17,8 +17,10 @@ export interface BannerFacts {
   readonly model: string;
   readonly agent: string;
   readonly store: string;
-  /** The operator's page, where there is a gate; with the token when it was made just now. */
-  readonly approvals?: { readonly url: string; readonly newToken: string | null } | null;
+  /** The page that people call from; `null` when there is none. */
+  readonly page?: string | null;
+  /** The operator's page; with the token when it was made just now. */
+  readonly operator?: { readonly url: string; readonly newToken: string | null } | null;
   readonly drainTimeoutS: number;
   /** What the config file says that was passed over, one line each. */
   readonly notes: readonly string[];
@@ -32,7 +34,7 @@ export function banner(facts: BannerFacts): string {
     ['Store', facts.store],
     ['Config', facts.configFile ?? 'no file found, defaults apply'],
   ];
-  if (facts.approvals) connected.push(['Approvals', facts.approvals.url]);
+  if (facts.operator) connected.push(['Operator', facts.operator.url]);
   if (facts.metricsUrl !== null) connected.push(['Metrics', facts.metricsUrl]);
   const rows = connected.map(([name, value]) => `  ${name.padEnd(10)} ${value}`);
   const ending =
@@ -45,19 +47,20 @@ export function banner(facts: BannerFacts): string {
   );
 }
 
-function tokenLines({ approvals }: BannerFacts): string[] {
-  if (!approvals || approvals.newToken === null) return [];
+function tokenLines({ operator }: BannerFacts): string[] {
+  if (!operator || operator.newToken === null) return [];
   return [
     '',
     'The operator’s token, shown this once; only its hash is kept',
-    `  ${approvals.newToken}`,
-    '  It opens the page above, and the command line: NANOBOT_REALTIME_OPERATOR_TOKEN=… nanobot-realtime approvals list',
+    `  ${operator.newToken}`,
+    '  It opens both pages, and the command line: NANOBOT_REALTIME_OPERATOR_TOKEN=… nanobot-realtime page link',
   ];
 }
 
-function howToCall({ publicUrl, url, twilio }: BannerFacts): string[] {
+function howToCall({ publicUrl, url, twilio, page }: BannerFacts): string[] {
   const base = (publicUrl ?? url).replace(/\/+$/, '');
   const lines = ['How to call it'];
+  if (page) lines.push(...pageLines(page));
   if (publicUrl === undefined) {
     lines.push(
       `  A phone cannot reach ${url}. To put it on a phone number:`,
@@ -81,4 +84,15 @@ function howToCall({ publicUrl, url, twilio }: BannerFacts): string[] {
     );
   }
   return lines;
+}
+
+function pageLines(page: string): string[] {
+  const { protocol, hostname } = new URL(page);
+  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
+  return [
+    `  From a browser: ${page}`,
+    ...(protocol === 'https:' || isLoopback
+      ? []
+      : ['  It needs HTTPS for the microphone there: server.tls, a proxy or a tunnel (docs/guides/web.md).']),
+  ];
 }

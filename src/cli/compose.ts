@@ -4,9 +4,11 @@
  * @module
  */
 
+import { OperatorSecret } from '../approval/index.ts';
 import { type ChannelParts, RealtimeVoiceChannel } from '../channel/index.ts';
 import { realClock } from '../clock.ts';
 import type { RealtimeConfig } from '../config.ts';
+import { isGateOn } from '../config-approvals.ts';
 import { VoiceError } from '../errors.ts';
 import {
   createEmbeddedHost,
@@ -20,6 +22,7 @@ import { createApprovalParts, createLatePart, startApprovals } from './approval-
 import type { BannerFacts } from './banner.ts';
 import { createMediaParts, withGatedFiles } from './media-parts.ts';
 import { openConfiguredStore, storeFile } from './store.ts';
+import { packageVersion } from './version.ts';
 import { workspaceFiles } from './workspace-files.ts';
 
 export interface ComposeOptions {
@@ -52,14 +55,15 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
     const store = await openConfiguredStore(config);
     undo.push(() => store.close());
     const base: { channel: RealtimeVoiceChannel | null } = { channel: null };
-    const gate = await createApprovalParts({
+    const approvals = await createApprovalParts({
       config,
       store,
       clock: realClock,
       logger,
       publicBase: () => config.realtime.server.publicUrl ?? base.channel?.address ?? null,
     });
-    const approvals = gate?.approvals ?? null;
+    const secret = new OperatorSecret(config.host.dataDir);
+    const newToken = await secret.open(realClock.wallNow());
     const bus: { publish: (message: OutboundMessage) => Promise<void> | void } = { publish: () => {} };
     const media = await createMediaParts({
       config,
@@ -92,7 +96,8 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       dataDirectory: config.host.dataDir,
       history: (sessionKey, limit) => host.history(sessionKey, limit),
       onTurnFinal: () => void host.projectTurns(),
-      ...(gate ? { operator: gate } : {}),
+      operator: { approvals, secret },
+      version: packageVersion(),
       ...(media ? { media } : {}),
       slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
     });
@@ -104,7 +109,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
     return {
       facts: {
         ...factsOf(config, host, channel),
-        approvals: gate && { url: `${channel.address ?? ''}/operator`, newToken: gate.newToken },
+        ...pagesOf(config.realtime, channel, newToken),
       },
       activeCalls: () => channel.desk?.activeCalls ?? 0,
       close,
@@ -139,6 +144,20 @@ async function addChannel(
   const channel = host.channels.add(EmbeddedChannel, config);
   if (!(channel instanceof RealtimeVoiceChannel)) throw new TypeError('The manager built another channel.');
   return channel;
+}
+
+/** Where the pages are; the operator's token where it was made just now. */
+function pagesOf(
+  { page, approvals, server }: RealtimeConfig,
+  channel: RealtimeVoiceChannel,
+  newToken: string | null,
+): Pick<Gateway['facts'], 'page' | 'operator'> {
+  if (!page.enabled && !isGateOn(approvals.toolGate)) return { page: null, operator: null };
+  const base = (server.publicUrl ?? channel.address ?? '').replace(/\/+$/, '');
+  return {
+    page: page.enabled ? `${base}/talk` : null,
+    operator: { url: `${base}/operator`, newToken },
+  };
 }
 
 function factsOf(config: LoadedConfig, host: EmbeddedHost, channel: RealtimeVoiceChannel): Gateway['facts'] {

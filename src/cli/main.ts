@@ -30,6 +30,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'see and decide what waits for a person',
     load: async () => (await import('./approvals.ts')).registerApprovals,
   },
+  page: {
+    summary: 'links with which guests call from a web page',
+    load: async () => (await import('./page.ts')).registerPage,
+  },
   outbox: {
     summary: 'what was sent to callers, and what got stuck',
     load: async () => (await import('./outbox.ts')).registerOutbox,

@@ -51,6 +51,19 @@ describe('what start prints', () => {
     expect(banner(facts)).not.toContain('Notes');
   });
 
+  it('names the pages, and what a browser needs that is not on this machine', () => {
+    const page = 'http://127.0.0.1:8787/talk';
+    const operator = { url: 'http://127.0.0.1:8787/operator', newToken: 'once' };
+    const text = banner({ ...facts, page, operator });
+    expect(text).toContain(`From a browser: ${page}\n`);
+    expect(text).toContain(operator.url);
+    expect(text).toMatch(/shown this once[^\n]*\n {2}once\n/);
+    expect(text).not.toContain('HTTPS');
+    expect(banner({ ...facts, page: 'http://192.0.2.7:8787/talk' })).toContain('needs HTTPS');
+    expect(banner({ ...facts, page: 'https://voice.example.com/talk' })).not.toContain('needs HTTPS');
+    expect(banner(facts)).not.toContain('browser');
+  });
+
   it('says so when defaults apply', () => {
     expect(banner({ ...facts, configFile: null })).toContain('defaults apply');
   });
