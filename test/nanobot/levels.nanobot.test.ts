@@ -160,12 +160,16 @@ describe('toolAccess "full": the live agent', () => {
       [{ name: 'write_file', args: { path: 'list.txt', content: 'milk' } }],
       200,
     );
-    expect(outputs[0]).not.toContain('Successfully');
+    const { status, request } = JSON.parse(outputs[0] ?? '{}');
+    expect(status).toBe('staged');
     expect(existsSync(join(home.workspace, 'list.txt'))).toBe(false);
 
-    const stranger = await web.ask('eve', '/approve 0123456789abcdef');
-    expect(stranger).toBe('You are not among those who may decide this.');
+    expect(await web.ask('eve', `/approve ${request}`)).toBe('You are not among those who may decide this.');
     expect(await web.ask('ann', '/approve 0123456789abcdef')).toBe('There is no such request.');
+    expect(await web.ask('ann', `/approve ${request}`)).toMatch(/^Approved: .* It runs now\.$/);
+    await until(() => existsSync(join(home.workspace, 'list.txt')));
+    expect(readFileSync(join(home.workspace, 'list.txt'), 'utf8')).toBe('milk');
+    expect(await web.ask('ann', `/approve ${request}`)).toBe('It was decided already; nothing was changed.');
   });
 
   it('writes what was said, with the calls and their results, into the session that every channel shares', async () => {
@@ -206,6 +210,8 @@ describe('toolAccess "full": the live agent', () => {
     url = /Listening for calls at (http:\S+)/.exec(gateway.output.slice(seen))?.[1] ?? '';
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     const saved = JSON.parse(readFileSync(home.config, 'utf8'));
+    // What the settings page wrote meanwhile took nothing away.
+    expect(saved.channels.realtime).toMatchObject({ toolAccess: 'full', enabled: true, allowFrom: ['*'] });
     expect(saved.channels.realtime.approvals.toolGate.approvers).toEqual([
       { name: 'ann', senders: ['websocket:ann'] },
     ]);
@@ -299,12 +305,17 @@ describe('a gate that would not hold', () => {
 const isAnswer = ({ role, content }: SessionRow) => role === 'assistant' && content === ANSWER;
 const spokenRows = () => [...home.sessions().values()].flat().filter(({ source }) => source === 'voice');
 
-/** The sessions, once what the condition wants is in their files. */
-async function settled(isThere: () => unknown): Promise<Map<string, SessionRow[]>> {
+/** Looks until it is so; what another process does can't be waited for otherwise. */
+async function until(isThere: () => unknown): Promise<void> {
   for (let tries = 0; !isThere(); tries += 1) {
     if (tries > 200)
-      throw new Error(`never written:\n${JSON.stringify([...home.sessions()])}\n${gateway.output}`);
+      throw new Error(`It never came:\n${JSON.stringify([...home.sessions()])}\n${gateway.output}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** The sessions, once what the condition wants is in their files. */
+async function settled(isThere: () => unknown): Promise<Map<string, SessionRow[]>> {
+  await until(isThere);
   return home.sessions();
 }

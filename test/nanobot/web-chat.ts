@@ -1,5 +1,6 @@
 /** nanobot's own web channel, as its page uses it: its settings, and a chat. */
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
@@ -52,15 +53,44 @@ export class WebChat {
   }
 
   async toggle(name: string, action: 'enable' | 'disable'): Promise<void> {
-    await this.#settings(`nanobot-features/${action}?name=${name}`);
+    await this.#change(`settings.feature.${action}`, { name });
   }
 
-  /** Sends a message as this person, and gives back the answer. */
-  async ask(clientId: string, content: string): Promise<string> {
+  /** Saves fields of a channel, as its settings form does. */
+  async configure(name: string, values: Record<string, unknown>): Promise<void> {
+    await this.#change('settings.channel.configure', { name, values });
+  }
+
+  /** A change goes over the socket of somebody who is logged in. */
+  async #change(action: string, payload: Record<string, unknown>): Promise<unknown> {
+    const socket = await this.#socket('operator');
+    const answered = new Promise((resolve, reject) => {
+      socket.on('close', (code) => reject(new Error(`closed with ${code}`)));
+      socket.on('message', (data) => {
+        const event = JSON.parse(String(data)) as Record<string, unknown>;
+        if (event.event !== 'webui_response') return;
+        if (event.ok) resolve(event.result);
+        else reject(new Error(JSON.stringify(event.error)));
+      });
+    });
+    socket.send(JSON.stringify({ type: 'webui_request', request_id: randomUUID(), action, payload }));
+    const result = await answered;
+    socket.close();
+    return result;
+  }
+
+  async #socket(clientId: string): Promise<WebSocket> {
     const { token } = await this.#bootstrap();
     const address = `${this.#base.replace('http', 'ws')}/?client_id=${clientId}&token=${token}`;
     const socket = new WebSocket(address);
     this.#sockets.push(socket);
+    await once(socket, 'open');
+    return socket;
+  }
+
+  /** Sends a message as this person, and gives back the answer. */
+  async ask(clientId: string, content: string): Promise<string> {
+    const socket = await this.#socket(clientId);
     const events: Record<string, unknown>[] = [];
     const answered = new Promise<string>((resolve, reject) => {
       let streamed = '';
@@ -74,7 +104,6 @@ export class WebChat {
         if (event.event === 'turn_end' && streamed) resolve(streamed);
       });
     });
-    await once(socket, 'open');
     socket.send(content);
     const answer = await answered;
     socket.close();
