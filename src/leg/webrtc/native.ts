@@ -27,6 +27,13 @@ export interface ConnectionSink {
   message(text: string): void;
 }
 
+/**
+ * Connections whose end the native stack has not reported yet. It must be able to: each of its objects lets go of the
+ * event loop only when its `closed` was delivered to a listener, and a process with one that did not never exits. (The
+ * stack's own `cleanup()` would end that, and ends the process with it when a channel has been closed before.)
+ */
+const closing = new Set<NativeConnection>();
+
 export interface Gathered {
   readonly description: string;
   readonly candidates: readonly Candidate[];
@@ -106,11 +113,10 @@ export class NativeConnection {
     this.#isClosed = true;
     this.#sink = null;
     this.#onGathered = null;
+    closing.add(this);
     this.#channel?.close();
     this.#track?.close();
     this.#peer.close();
-    this.#channel = null;
-    this.#track = null;
   }
 
   #onState(state: string): void {
@@ -123,19 +129,27 @@ export class NativeConnection {
         break;
       case 'failed':
       case 'closed':
+        if (state === 'closed') closing.delete(this);
         this.#sink?.gone();
         break;
     }
   }
 
   #onTrack(track: Track): void {
-    if (this.#track || track.mid() !== AUDIO_MID) return;
+    track.onClosed(() => {});
+    if (this.#track || this.#isClosed) {
+      track.close();
+      return;
+    }
     this.#track = track;
     track.onMessage((bytes) => this.#sink?.packet(bytes));
+    // Sound can go as soon as there are keys; the stack calls itself connected only when the data channel is up as well.
+    track.onOpen(() => this.#sink?.connected());
   }
 
   /** The first channel counts; a page has no use for a second one. */
   #onChannel(channel: DataChannel): void {
+    channel.onClosed(() => {});
     if (this.#channel || this.#isClosed) {
       channel.close();
       return;

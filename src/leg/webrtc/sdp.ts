@@ -117,7 +117,7 @@ export function parseOffer(sdp: string): Offer {
     payloadType: opusOf(voice),
     receives: direction !== 'sendonly',
     sctpPort,
-    candidates: readCandidates(attributes.all('candidate')),
+    candidates: readCandidates(attributes.all('candidate').map((each) => `candidate:${each}`)),
     sections: sections.map((section) => sectionOf(section, voice, data)),
   };
 }
