@@ -8,7 +8,7 @@ import type { RealtimeConfig } from '../config.ts';
 import { toolMatcher } from '../gateway/index.ts';
 import type { CallParts } from './options.ts';
 import type { ToolPolicy } from './tools.ts';
-import { ASK_AGENT, TRANSFER_CALL } from './voice-tools.ts';
+import { ASK_AGENT, SEND_DTMF, TRANSFER_CALL } from './voice-tools.ts';
 
 /** What the model may call; without an agent to ask, the tools themselves. */
 export function toolModeOf(parts: Pick<CallParts, 'config' | 'delegate'>): RealtimeConfig['tools']['mode'] {
@@ -20,6 +20,8 @@ const READ_ONLY = /^(read|list|find|get|search|look|show|grep|web_fetch|web_sear
 
 /** Tools that take the machine for themselves, as nanobot marks them. */
 const EXCLUSIVE = new Set(['exec']);
+
+const ON_THE_LINE = new Set([TRANSFER_CALL, SEND_DTMF]);
 
 export function defaultToolPolicy(timeoutMs: number): (name: string) => ToolPolicy {
   return (name) => {
@@ -49,7 +51,8 @@ export function toolPolicyOf({
       timeoutMs: entry.timeoutS === undefined ? policy.timeoutMs : entry.timeoutS * 1000,
       exclusive: entry.exclusive ?? policy.exclusive,
       onInterrupt: entry.onInterrupt ?? policy.onInterrupt,
-      onHangup: entry.onHangup ?? policy.onHangup,
+      // What acts on the line ends with it, whatever a glob of the config says.
+      onHangup: ON_THE_LINE.has(name) ? 'abort' : (entry.onHangup ?? policy.onHangup),
     };
   };
 }
@@ -59,5 +62,6 @@ function voiceToolPolicies(askTimeoutMs: number): Readonly<Record<string, Partia
     // The agent works on one request of a session at a time. Its answer is in the session anyway.
     [ASK_AGENT]: { timeoutMs: askTimeoutMs, exclusive: true, onInterrupt: 'abort', onHangup: 'finish' },
     [TRANSFER_CALL]: { onInterrupt: 'abort', onHangup: 'abort' },
+    [SEND_DTMF]: { onInterrupt: 'abort', onHangup: 'abort' },
   };
 }
