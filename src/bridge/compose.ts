@@ -124,8 +124,8 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
   const base: { channel: RealtimeVoiceChannel | null } = { channel: null };
   const publicBase = () => config.server.publicUrl ?? base.channel?.address ?? null;
   const approvals = approvalsOf({ config, store, clock, logger, dataDirectory, publicBase });
-  const secret = approvals && new OperatorSecret(dataDirectory);
-  const operatorToken = (await secret?.open(clock.wallNow())) ?? null;
+  const secret = new OperatorSecret(dataDirectory);
+  const operatorToken = await secret.open(clock.wallNow());
 
   const link = new HostLink(peer, init);
   const bus = new RemoteBus(link);
@@ -175,7 +175,8 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
       onTurnFinal: () => void projector.project(),
       onToolsChanged: (listener) => gateway.onChanged(listener),
       admits: (senderId) => link.isAllowed(senderId),
-      ...(approvals && secret && { operator: { approvals, secret } }),
+      operator: { approvals, secret },
+      version: parts.version,
       ...(media && { media }),
       ...(host.persona ? { persona: host.persona } : {}),
       ...parts.channelParts,
@@ -197,7 +198,7 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
       publicUrl: config.server.publicUrl ?? null,
       model: channel.modelDescription ?? '',
       gate: isHostAsked,
-      operatorUrl: approvals && `${publicBase() ?? ''}/operator`,
+      operatorUrl: approvals || config.page.enabled ? `${publicBase() ?? ''}/operator` : null,
       operatorToken,
       notes: notesOf(init, config),
     },

@@ -36,6 +36,11 @@ export class RemoteBus {
     this.#link = link;
   }
 
+  /** Requests remembered; for leak tests. */
+  get remembered(): number {
+    return this.#requests.size;
+  }
+
   /** @throws RpcError when the host does not take it */
   publishInbound(message: BusMessage): Promise<void> {
     const { channel, chatId, senderId, content, metadata, sessionKeyOverride } = message;
