@@ -32,12 +32,16 @@ export const MAX_REASON_CHARS = 280;
 export const MAX_OUTCOME_CHARS = 16_000;
 /** How long an approved call of a live conversation may wait for its run to begin. */
 export const INLINE_RUN_MS = 60_000;
+/** Changes of our own that are known again when the store is followed. */
+export const MAX_OWN_CHANGES = 5000;
 /** Records looked at in one sweep. */
 const SWEEP_BATCH = 500;
 
 export interface ApprovalsEvents {
   /** A record is new or has changed. */
   changed: [record: ApprovalRow];
+  /** The same, by another process on the same store. */
+  changedElsewhere: [record: ApprovalRow];
 }
 
 export interface ApprovalsOptions {
@@ -52,6 +56,7 @@ export type RequestInput = Omit<NewApproval, 'id' | 'createdAt' | 'tenant' | 'po
 
 export class Approvals extends Emitter<ApprovalsEvents> {
   readonly #options: ApprovalsOptions;
+  readonly #own = new Set<number>();
 
   constructor(options: ApprovalsOptions) {
     super();
@@ -87,7 +92,7 @@ export class Approvals extends Emitter<ApprovalsEvents> {
       tenant: current.config.deferred.tenant,
       policyVersion: current.version,
     });
-    this.emit('changed', record);
+    this.#changed(record);
     return record;
   }
 
@@ -240,6 +245,18 @@ export class Approvals extends Emitter<ApprovalsEvents> {
     return this.#change(id, expected, change, { at: this.#now(), ...event });
   }
 
+  /** A change as the store tells of it: another process's is passed on, our own was. */
+  follow(record: ApprovalRow): void {
+    if (!this.#own.delete(record.changeNo)) this.emit('changedElsewhere', record);
+  }
+
+  #changed(record: ApprovalRow): void {
+    this.#own.add(record.changeNo);
+    const [oldest] = this.#own;
+    if (this.#own.size > MAX_OWN_CHANGES && oldest !== undefined) this.#own.delete(oldest);
+    this.emit('changed', record);
+  }
+
   async #change(
     id: string,
     expected: ApprovalExpectation,
@@ -248,7 +265,7 @@ export class Approvals extends Emitter<ApprovalsEvents> {
     grant?: ApprovalGrant,
   ): Promise<ApprovalRow | null> {
     const record = await this.#options.store.changeApproval(id, expected, change, event, grant);
-    if (record) this.emit('changed', record);
+    if (record) this.#changed(record);
     return record;
   }
 

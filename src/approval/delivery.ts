@@ -15,6 +15,7 @@ import { laterText } from './outcome-texts.ts';
 export interface Destinations {
   /** Tells the model of the call that asked, or of another one of its session; `false` when neither is live. */
   tell(whose: Pick<ApprovalRow, 'callId' | 'sessionKey'>, text: string): boolean;
+  isLive(whose: Pick<ApprovalRow, 'callId' | 'sessionKey'>): boolean;
   /** Sends a message to the chat of the host's other channels; `false` when it can't be. */
   message(to: { channel: string; chatId: string }, text: string): boolean;
 }
@@ -38,11 +39,20 @@ export class OutcomeDelivery {
     this.#to = to;
     this.#now = now;
     this.#logger = logger;
-    this.#stop = approvals.on('changed', (record) => {
-      if (isTerminal(record.status) && record.deliveredAt === null && record.resolution === null) {
-        void this.#deliver(record);
-      }
-    });
+    const isOwed = (record: ApprovalRow) =>
+      isTerminal(record.status) && record.deliveredAt === null && record.resolution === null;
+    const stops = [
+      approvals.on('changed', (record) => {
+        if (isOwed(record)) void this.#deliver(record);
+      }),
+      // Whoever changed it tells it where it can; here it is told only if its caller is here.
+      approvals.on('changedElsewhere', (record) => {
+        if (isOwed(record) && to.isLive(record)) void this.#deliver(record);
+      }),
+    ];
+    this.#stop = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   close(): void {

@@ -24,7 +24,7 @@ import { summarize } from './summary.ts';
 /** Who can be asked on the line, as the gate needs to know it. */
 export interface LiveApprovers {
   /** Whether somebody on this call may decide about this tool, or can still show that they may. */
-  canAsk(callId: string, tool: string): boolean;
+  canAsk(callId: string, tool: string): Promise<boolean>;
   /** Name of the person on the line, where they are authenticated. */
   callerName(callId: string): string | null;
   /** Puts the request in line for the floor; `false` when nobody would ever hear it. */
@@ -87,7 +87,7 @@ export class ApprovalGate implements ToolGate {
     const callId = call.callId ?? null;
     const token = takeReplayToken({ sessionKey, tool, argsHash: hash });
     const grant = token ? null : await this.#grant(policy, tool, callId, sessionKey, args);
-    const canAskInline = callId !== null && live.canAsk(callId, tool);
+    const canAskInline = callId !== null && (await live.canAsk(callId, tool));
     const { verdict } = climb({ policy, tool, off, hasToken: token !== null, grant, canAskInline });
     if (verdict === 'allow') return RUN;
 

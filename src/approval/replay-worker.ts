@@ -69,9 +69,14 @@ export class ReplayWorker {
 
   /** Runs what is approved already, and from here on what becomes so. */
   async start(): Promise<void> {
-    this.#stopListening = this.#options.approvals.on('changed', (record) => {
-      if (record.status === 'approved') void this.execute(record.id);
-    });
+    const stops = (['changed', 'changedElsewhere'] as const).map((event) =>
+      this.#options.approvals.on(event, (record) => {
+        if (record.status === 'approved') void this.execute(record.id);
+      }),
+    );
+    this.#stopListening = () => {
+      for (const stop of stops) stop();
+    };
     await this.poll();
   }
 

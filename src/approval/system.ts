@@ -15,9 +15,12 @@ import type { ApprovalRow, ApprovalStore } from '../store/index.ts';
 import { Approvals } from './approvals.ts';
 import { type BusSender, findApproval, runBusCommand } from './bus-commands.ts';
 import { CardSender, type SendCard } from './cards/card-sender.ts';
+import { HOOK_MEMORY_MS, HookMemory } from './cards/hook-memory.ts';
 import { type Destinations, OutcomeDelivery } from './delivery.ts';
+import { ChangeFollower } from './follower.ts';
 import { ApprovalGate } from './gate.ts';
 import { InlineApprovals } from './inline/inline-approvals.ts';
+import { PIN_WINDOW_MS } from './inline/pins.ts';
 import { loadWording } from './inline/wording.ts';
 import { LateGate } from './late-gate.ts';
 import { PendingMirror } from './mirror.ts';
@@ -28,6 +31,8 @@ import { trackedStore } from './tracked-store.ts';
 
 /** How often what is too late is looked for. */
 export const SWEEP_EVERY_MS = 5000;
+/** How often old PIN tries and messages are forgotten. */
+const GUARD_SWEEP_EVERY_MS = 60_000;
 
 export interface ApprovalSystemOptions {
   readonly config: ApprovalsConfig;
@@ -64,15 +69,18 @@ export class ApprovalSystem {
   readonly inline: InlineApprovals;
   readonly gate: ToolGate;
   readonly policy: PolicyKeeper;
+  readonly hookMemory: HookMemory;
   readonly #options: ApprovalSystemOptions;
   readonly #recogniser: Recogniser | null;
   readonly #ownsRecogniser: boolean;
   readonly #mirror: PendingMirror | null;
   readonly #cards: CardSender;
+  readonly #follower: ChangeFollower;
   #worker: ReplayWorker | null = null;
   #delivery: OutcomeDelivery | null = null;
   #host: HostParts | null = null;
   #sweeper: ClockTimer | null = null;
+  #guardsSweptAt = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | null = null;
   #closed = false;
 
@@ -89,6 +97,7 @@ export class ApprovalSystem {
     });
     const policy = () => this.policy.current;
     this.approvals = new Approvals({ store, clock, logger, policy });
+    this.hookMemory = new HookMemory(store, clock);
     const canHear = RECOGNISER_LOCALES.some((each) => each === locale);
     this.#ownsRecogniser = options.recogniser === undefined;
     this.#recogniser =
@@ -125,6 +134,13 @@ export class ApprovalSystem {
       this.#mirror?.follow(record);
       this.#cards.follow(record);
     });
+    this.approvals.on('changedElsewhere', (record) => this.#mirror?.follow(record));
+    this.#follower = new ChangeFollower({
+      store,
+      clock,
+      logger,
+      onChange: (record) => this.approvals.follow(record),
+    });
   }
 
   /** Repairs what a crash left, then runs what is approved and tells what is owed. */
@@ -133,7 +149,11 @@ export class ApprovalSystem {
     this.#host = host;
     this.#delivery = new OutcomeDelivery(
       this.approvals,
-      { tell: (whose, text) => this.inline.tell(whose, text), message: host.message },
+      {
+        tell: (whose, text) => this.inline.tell(whose, text),
+        isLive: (whose) => this.inline.isLive(whose),
+        message: host.message,
+      },
       () => clock.wallNow(),
       logger,
     );
@@ -150,6 +170,7 @@ export class ApprovalSystem {
     if (lost > 0)
       logger.warn({ lost }, 'approved calls were running when the process ended; their outcome is unknown');
     await this.approvals.sweep();
+    await this.#follower.start();
     const live = await this.approvals.store.listApprovals({
       status: ['pending', 'approved', 'executing'],
       limit: 1000,
@@ -184,6 +205,7 @@ export class ApprovalSystem {
     this.#closed = true;
     this.#sweeper?.clear();
     this.policy.close();
+    await this.#follower.close();
     await this.#worker?.close();
     this.#delivery?.close();
     this.#cards.close();
@@ -203,10 +225,21 @@ export class ApprovalSystem {
     try {
       await this.approvals.sweep();
       await this.#worker?.poll();
+      await this.#sweepGuards();
     } catch (error) {
       const code = isVoiceError(error) ? error.code : null;
       this.#options.logger.warn({ code }, 'approvals could not be swept');
     }
+  }
+
+  async #sweepGuards(): Promise<void> {
+    const now = this.#options.clock.wallNow();
+    if (now - this.#guardsSweptAt < GUARD_SWEEP_EVERY_MS) return;
+    this.#guardsSweptAt = now;
+    await this.approvals.store.sweepGuards({
+      pinTries: now - PIN_WINDOW_MS,
+      messages: now - HOOK_MEMORY_MS,
+    });
   }
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MAX_QUEUED_PROMPTS } from '../../src/approval/inline/call-approvals.ts';
 import {
@@ -7,8 +10,12 @@ import {
   PinGuard,
 } from '../../src/approval/inline/pins.ts';
 import { loadAudio } from '../../src/audio/index.ts';
+import { realClock } from '../../src/clock.ts';
 import { VirtualClock } from '../../src/clock-virtual.ts';
+import { VoiceError } from '../../src/errors.ts';
+import { openStore } from '../../src/store/index.ts';
 import { FakeFloor, type FakeFloorOptions, StubRecogniser } from './fake-line.ts';
+import { MemoryApprovalStore } from './memory-store.ts';
 import { type RigOptions, rig, statusOf } from './rig.ts';
 
 beforeAll(() => loadAudio());
@@ -476,17 +483,66 @@ describe('who is on the line', () => {
     expect(statusOf(await ask())).toBe('staged');
   });
 
-  it('is locked out after too many wrong PINs, by number and in all', () => {
-    const approvers = [{ name: 'anna', pin: '482913', senders: [], webhookUsers: [] }];
-    const guard = new PinGuard();
-    for (let i = 0; i < MAX_FAILURES_PER_NUMBER; i++) expect(guard.check('1', approvers, 'a', 0)).toBeNull();
-    expect(guard.check('482913', approvers, 'a', 1)).toBeNull();
-    expect(guard.check('482913', approvers, 'b', 1)?.name).toBe('anna');
+  const PINS = [{ name: 'anna', pin: '482913', senders: [], webhookUsers: [] }];
+
+  it('is locked out after too many wrong PINs, by number and in all, until the hour is over', async () => {
+    const clock = new VirtualClock();
+    const guard = new PinGuard(new MemoryApprovalStore(), clock);
+    for (let i = 0; i < MAX_FAILURES_PER_NUMBER; i++) expect(await guard.check('0000', PINS, 'a')).toBeNull();
+
+    expect(await guard.check('482913', PINS, 'a')).toBeNull();
+    expect((await guard.check('482913', PINS, 'b'))?.name).toBe('anna');
     for (let i = MAX_FAILURES_PER_NUMBER; i < MAX_FAILURES_IN_ALL; i++)
-      guard.check('1', approvers, `n${i}`, 2);
-    expect(guard.isOpen('c', 3)).toBe(false);
-    expect(guard.check('482913', approvers, 'c', 3)).toBeNull();
-    expect(guard.check('482913', approvers, 'a', PIN_WINDOW_MS + 10)?.name).toBe('anna');
+      await guard.check('0000', PINS, `n${i}`);
+    expect(await guard.isOpen('b')).toBe(false);
+    expect(await guard.check('482913', PINS, 'b')).toBeNull();
+    await clock.advance(PIN_WINDOW_MS);
+    expect((await guard.check('482913', PINS, 'a'))?.name).toBe('anna');
+  });
+
+  it('is locked out in another process and after a restart too, and the store holds no number', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'pins-'));
+    const file = join(directory, 'realtime.db');
+    const open = async () => {
+      const store = await openStore({ engine: 'sqlite', file });
+      const guard = new PinGuard(store, realClock);
+      return { store, guard, key: await guard.keyOf('+15550123') };
+    };
+    const [one, two] = [await open(), await open()];
+    expect(two.key).toBe(one.key);
+
+    // Both guess at once: together they have no more tries than one alone.
+    const guesses = Array.from({ length: 12 }, (_, i) =>
+      (i % 2 ? one : two).guard.check('0000', PINS, one.key),
+    );
+    await Promise.all(guesses);
+    expect(await one.guard.check('482913', PINS, one.key)).toBeNull();
+    await Promise.all([one.store.close(), two.store.close()]);
+    const after = await open();
+
+    expect(await after.guard.isOpen(after.key)).toBe(false);
+    expect(await after.guard.check('482913', PINS, after.key)).toBeNull();
+    expect(await after.guard.isOpen(await after.guard.keyOf('+15550124'))).toBe(true);
+    await after.store.close();
+    const bytes = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'latin1'));
+    expect(bytes.some((each) => each.includes(after.key))).toBe(true);
+    expect(bytes.some((each) => each.includes('5550123'))).toBe(false);
+    rmSync(directory, { recursive: true });
+  });
+
+  it('is not asked for a PIN when the store can not say whether they may try: nothing runs', async () => {
+    const store = new MemoryApprovalStore();
+    const { ask, tools } = await onCall(
+      { ...INLINE, approvers: PINS },
+      { caller: { strength: 'claimed', id: '+15550100' } },
+      { store },
+    );
+    store.mayTryPin = async () => {
+      throw new VoiceError('STORE_UNAVAILABLE', 'gone');
+    };
+
+    expect(statusOf(await ask())).toBe('denied');
+    expect(tools.ran).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { MAX_PENDING_OPERATIONS } from '../../src/store/postgres-store.ts';
-import { approvalStoreContract } from './approvals-suite.ts';
+import { approvalStoreContract, newApproval } from './approvals-suite.ts';
 import { storeContract } from './contract-suite.ts';
 import { mediaStoreContract } from './media-suite.ts';
 
@@ -31,6 +31,56 @@ describe.skipIf(!server)('the store on PostgreSQL', () => {
   storeContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
   approvalStoreContract(() => openStore({ engine: 'postgres', url, node: 'contract' }));
   mediaStoreContract(() => openStore({ engine: 'postgres', url, node: 'media' }));
+
+  it('wakes whoever watches when another node changes an approval, and says when it is cut off', async () => {
+    const open = (node: string) => openStore({ engine: 'postgres', url, node });
+    const [one, two] = await Promise.all([open('watcher'), open('changer')]);
+    const woken = Promise.withResolvers<void>();
+    const since = await one.lastApprovalChange();
+    const watch = await one.watchApprovals!(() => woken.resolve());
+
+    const { id, changeNo } = await two.insertApproval(newApproval());
+    await woken.promise;
+
+    expect((await one.listApprovalChanges(since, 10)).map((row) => row.id)).toContain(id);
+    expect(changeNo).toBeGreaterThan(since);
+    expect(watch.isOpen).toBe(true);
+    await admin(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'nanobot-realtime watch'`,
+    );
+    await expect.poll(() => watch.isOpen).toBe(false);
+    const again = await one.watchApprovals!(() => {});
+    expect(again.isOpen).toBe(true);
+    await Promise.all([one.close(), two.close()]);
+    expect(again.isOpen).toBe(false);
+  });
+
+  it('numbers the changes of many nodes in the order in which they are there to be read', async () => {
+    const open = (node: string) => openStore({ engine: 'postgres', url, node });
+    const nodes = await Promise.all([open('n1'), open('n2'), open('n3')]);
+    let last = await nodes[0]!.lastApprovalChange();
+    const first = last;
+    const seen: string[] = [];
+    let isDone = false;
+    const written = Promise.all(
+      nodes.flatMap((node) => Array.from({ length: 15 }, () => node.insertApproval(newApproval()))),
+    ).finally(() => {
+      isDone = true;
+    });
+    // A reader that only ever goes forward misses nothing.
+    for (let more = true; more; ) {
+      more = !isDone;
+      for (const row of await nodes[0]!.listApprovalChanges(last, 100)) {
+        last = row.changeNo;
+        seen.push(row.id);
+      }
+    }
+    const ids = (await written).map((row) => row.id);
+
+    expect(new Set(seen)).toEqual(new Set(ids));
+    expect(last).toBe(first + ids.length);
+    await Promise.all(nodes.map((node) => node.close()));
+  });
 
   it('leaves the live calls of other nodes alone when one restarts', async () => {
     const open = (node: string) => openStore({ engine: 'postgres', url, node });

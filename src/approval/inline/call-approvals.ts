@@ -45,7 +45,12 @@ export class CallApprovals implements FloorLine {
     this.#conclusion = new Conclusion(options, this.#person, async (text) => {
       if (!this.#closed) await this.floor.say(text);
     });
-    this.#stopListening = options.approvals.on('changed', (record) => this.#onChanged(record));
+    const stops = (['changed', 'changedElsewhere'] as const).map((event) =>
+      options.approvals.on(event, (record) => this.#onChanged(record)),
+    );
+    this.#stopListening = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   get floor(): ApprovalFloor {
@@ -62,11 +67,8 @@ export class CallApprovals implements FloorLine {
   }
 
   /** Whether somebody here may decide about this tool, or can still show that they may, by a means the tool accepts. */
-  canAsk(tool: string): boolean {
-    // Whoever is on the line is who asked.
-    if (this.#closed || this.#options.policy().config.separateRequester) return false;
-    if (lineInputs(this.#options, tool).length === 0) return false;
-    return this.#person.isApprover() || this.#person.canShow();
+  async canAsk(tool: string): Promise<boolean> {
+    return this.#isAskable(tool) && (this.#person.isApprover() || (await this.#person.canShow()));
   }
 
   /** Puts a request in line for the floor; false when it can't be asked here. */
@@ -74,7 +76,8 @@ export class CallApprovals implements FloorLine {
     const known =
       this.#asking?.record.id === record.id || this.#queue.some((each) => each.record.id === record.id);
     if (known) return true;
-    if (this.#closed || this.#queue.length >= MAX_QUEUED_PROMPTS || !this.canAsk(record.tool)) return false;
+    if (this.#queue.length >= MAX_QUEUED_PROMPTS || !this.#isAskable(record.tool)) return false;
+    if (!this.#person.isApprover() && !this.#person.hasTries) return false;
     if (!this.isAsking) this.#waitFromNow();
     this.#queue.push({ record, wasDeferred });
     return true;
@@ -124,6 +127,12 @@ export class CallApprovals implements FloorLine {
     const at = this.#options.clock.wallNow();
     const which = { scope: 'call', scopeKey: this.floor.callId } as const;
     this.#inBackground(this.#options.approvals.store.revokeGrants(which, at));
+  }
+
+  #isAskable(tool: string): boolean {
+    // Whoever is on the line is who asked.
+    if (this.#closed || this.#options.policy().config.separateRequester) return false;
+    return lineInputs(this.#options, tool).length > 0;
   }
 
   #next(): void {

@@ -33,10 +33,11 @@ export interface InlineApprovalsOptions {
 export class InlineApprovals implements LiveApprovers {
   readonly #options: InlineApprovalsOptions;
   readonly #calls = new Map<string, CallApprovals>();
-  readonly #pins = new PinGuard();
+  readonly #pins: PinGuard;
 
   constructor(options: InlineApprovalsOptions) {
     this.#options = options;
+    this.#pins = new PinGuard(options.approvals.store, options.clock);
   }
 
   /** Calls attached; for leak tests. */
@@ -62,8 +63,8 @@ export class InlineApprovals implements LiveApprovers {
     return call;
   }
 
-  canAsk(callId: string, tool: string): boolean {
-    return this.#calls.get(callId)?.canAsk(tool) ?? false;
+  async canAsk(callId: string, tool: string): Promise<boolean> {
+    return (await this.#calls.get(callId)?.canAsk(tool)) ?? false;
   }
 
   callerName(callId: string): string | null {
@@ -76,10 +77,19 @@ export class InlineApprovals implements LiveApprovers {
 
   /** Tells the model of the call that asked, or of another one of its session; `false` when neither is live. */
   tell({ callId, sessionKey }: Pick<ApprovalRow, 'callId' | 'sessionKey'>, text: string): boolean {
-    const asked = callId === null ? undefined : this.#calls.get(callId);
-    const call = asked ?? [...this.#calls.values()].find(({ floor }) => floor.sessionKey === sessionKey);
+    const call = this.#callOf({ callId, sessionKey });
     call?.floor.tell(text);
-    return call !== undefined;
+    return call !== null;
+  }
+
+  /** Whether the call that asked, or another one of its session, is live here. */
+  isLive(whose: Pick<ApprovalRow, 'callId' | 'sessionKey'>): boolean {
+    return this.#callOf(whose) !== null;
+  }
+
+  #callOf({ callId, sessionKey }: Pick<ApprovalRow, 'callId' | 'sessionKey'>): CallApprovals | null {
+    const asked = callId === null ? undefined : this.#calls.get(callId);
+    return asked ?? [...this.#calls.values()].find(({ floor }) => floor.sessionKey === sessionKey) ?? null;
   }
 
   async #bringBack(call: CallApprovals): Promise<void> {
@@ -89,7 +99,7 @@ export class InlineApprovals implements LiveApprovers {
     const { config } = policy();
     for (const record of pending.reverse()) {
       // Prompts of this very call are its own; what was never to be asked on a line is not asked now.
-      if (record.callId === callId || record.callId === null || !call.canAsk(record.tool)) continue;
+      if (record.callId === callId || record.callId === null || !(await call.canAsk(record.tool))) continue;
       if (this.#calls.has(record.callId) || policy().isForcedDeferred(record.tool)) continue;
       const wasDeferred = record.mode === 'deferred';
       if (wasDeferred && record.promptedAt === null) continue;

@@ -7,12 +7,15 @@
 import type { LineOptions } from './line-options.ts';
 import { MAX_PIN_TRIES } from './pins.ts';
 
+type Options = Pick<LineOptions, 'floor' | 'pins' | 'policy'>;
+
 export class PersonOnLine {
-  readonly #options: Pick<LineOptions, 'floor' | 'pins' | 'policy' | 'clock'>;
+  readonly #options: Options;
   #name: string | null;
   #tries = 0;
+  #numberKey: Promise<string> | null = null;
 
-  constructor(options: Pick<LineOptions, 'floor' | 'pins' | 'policy' | 'clock'>) {
+  constructor(options: Options) {
     this.#options = options;
     const { strength, id } = options.floor.caller;
     this.#name = strength === 'authenticated' ? id : null;
@@ -33,19 +36,36 @@ export class PersonOnLine {
     return approvers.length === 0 || approvers.some(({ name }) => name === this.#name);
   }
 
-  /** Whether they can still show who they are. */
-  canShow(): boolean {
-    const { floor, pins, policy, clock } = this.#options;
+  /** Whether they can still show who they are. @throws VoiceError `STORE_UNAVAILABLE` */
+  async canShow(): Promise<boolean> {
+    const { floor, pins, policy } = this.#options;
     const hasPins = policy().config.approvers.some(({ pin }) => pin !== undefined);
-    return floor.keys && hasPins && this.hasTries && pins.isOpen(floor.caller.id, clock.now());
+    return floor.keys && hasPins && this.hasTries && (await pins.isOpen(await this.#key()));
   }
 
-  /** One of the call's tries. @returns whether it is somebody's PIN, who is on the line from here on */
-  enter(entry: string): boolean {
-    const { pins, policy, floor, clock } = this.#options;
+  /**
+   * One of the call's tries.
+   *
+   * @returns whether it is somebody's PIN, who is on the line from here on
+   * @throws VoiceError `STORE_UNAVAILABLE`
+   */
+  async enter(entry: string): Promise<boolean> {
+    const { pins, policy } = this.#options;
     this.#tries++;
-    const person = pins.check(entry, policy().config.approvers, floor.caller.id, clock.now());
+    const person = await pins.check(entry, policy().config.approvers, await this.#key());
     if (person) this.#name = person.name;
     return person !== null;
+  }
+
+  /** Slow to make: once for the call. */
+  async #key(): Promise<string> {
+    const { pins, floor } = this.#options;
+    this.#numberKey ??= pins.keyOf(floor.caller.id);
+    try {
+      return await this.#numberKey;
+    } catch (error) {
+      this.#numberKey = null;
+      throw error;
+    }
   }
 }

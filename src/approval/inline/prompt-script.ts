@@ -102,7 +102,9 @@ export class PromptScript {
       asking.onPin = null;
       if (asking.isSettled) return false;
       if (entry === null) break;
-      if (this.#person.enter(entry)) return true;
+      const isKnown = await this.#person.enter(entry);
+      if (asking.isSettled) return false;
+      if (isKnown) return true;
     }
     asking.settle({ kind: 'not_authenticated' });
     return false;

@@ -20,13 +20,9 @@ import type { Clock } from '../../clock.ts';
 import { VoiceError } from '../../errors.ts';
 import { readBody } from '../body.ts';
 
-/** Messages remembered, so that one that is sent again decides nothing again. */
-export const MAX_HOOK_MESSAGES = 5000;
-
 export class ApprovalHooks {
   readonly #approvals: ApprovalSystem;
   readonly #clock: Clock;
-  readonly #seen = new Set<string>();
 
   constructor(approvals: ApprovalSystem, clock: Clock) {
     this.#approvals = approvals;
@@ -79,11 +75,10 @@ export class ApprovalHooks {
 
   async #decide(decision: WebhookDecision | null): Promise<string> {
     if (!decision) throw new VoiceError('REQUEST_INVALID', 'That is no decision.');
-    if (this.#seen.has(decision.replayKey)) return REFUSAL_TEXTS.already_decided;
     const { approvers } = this.#approvals.policy.current.config;
     const approver = approvers.find(({ webhookUsers }) => webhookUsers.includes(decision.user));
     if (!approver) return REFUSAL_TEXTS.not_an_approver;
-    this.#remember(decision.replayKey);
+    if (!(await this.#approvals.hookMemory.isNew(decision))) return REFUSAL_TEXTS.already_decided;
     const result = await this.#approvals.approvals.decide({
       id: decision.id,
       approve: decision.approve,
@@ -94,12 +89,6 @@ export class ApprovalHooks {
     });
     if (!result.ok) return REFUSAL_TEXTS[result.why];
     return decision.approve ? 'Approved. It runs now.' : 'Denied. Nothing runs.';
-  }
-
-  #remember(key: string): void {
-    this.#seen.add(key);
-    const [oldest] = this.#seen;
-    if (this.#seen.size > MAX_HOOK_MESSAGES && oldest !== undefined) this.#seen.delete(oldest);
   }
 }
 

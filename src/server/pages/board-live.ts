@@ -44,7 +44,13 @@ export class BoardLive {
     this.#login = options.login;
     this.#guard = options.guard;
     this.#clock = options.clock;
-    this.#stop = options.approvals.approvals.on('changed', (record) => this.#send(record));
+    const { approvals } = options.approvals;
+    const stops = (['changed', 'changedElsewhere'] as const).map((event) =>
+      approvals.on(event, (record) => this.#send(record)),
+    );
+    this.#stop = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   get size(): number {
