@@ -9,21 +9,14 @@ h1{font-size:22px;margin:0}header p{margin:2px 0 16px;color:var(--dim)}code{font
 audio{width:100%;height:36px;margin-bottom:12px}
 .labels{display:flex;flex-wrap:wrap;gap:18px;font-size:13px;color:var(--dim)}.labels span::before{content:"";display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px;background:currentColor}
 .labels .caller{color:var(--caller)}.labels .agent{color:var(--agent)}.labels .verbatim{color:var(--verbatim)}.labels .tool{color:var(--tool)}.labels .toolerror,.labels .interruption{color:var(--error)}
-.scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;margin:8px 0 24px}svg{display:block;cursor:crosshair}
-svg .minor{stroke:var(--line);stroke-width:.5}svg .major{stroke:var(--line)}svg .tick{font-size:11px;fill:var(--dim)}
-svg rect.caller{fill:var(--caller);opacity:.13}svg rect.agent{fill:var(--agent);opacity:.13}svg rect.verbatim{fill:var(--verbatim);opacity:.18}
-svg .wave{fill:none;stroke-width:1}svg .callerwave{stroke:var(--caller)}svg .agentwave{stroke:var(--agent)}
-svg .said{font-size:11px;fill:var(--fg)}svg rect.tool{fill:var(--tool)}svg rect.tool.error{fill:var(--error)}svg .toolname{font-size:11px;fill:var(--fg)}
-svg .interruption line{stroke:var(--error);stroke-width:1.5;stroke-dasharray:4 3}svg .interrupted{font-size:11px;fill:var(--error)}
-svg .latency{fill:none;stroke:var(--dim)}svg .latencytext{font-size:11px;fill:var(--dim);font-variant-numeric:tabular-nums}svg .fault{font-size:11px;fill:var(--error)}svg .key{font-size:13px;fill:var(--caller)}
-#playhead{stroke:var(--fg);stroke-width:1}
+.scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;margin:8px 0 24px}
 table{border-collapse:collapse;width:100%}caption{text-align:left;color:var(--dim);padding-bottom:6px}th,td{text-align:left;vertical-align:top;padding:5px 12px 5px 0;border-top:1px solid var(--line)}thead th{font-size:12px;color:var(--dim);font-weight:normal}
 tbody th{white-space:nowrap;font-weight:600}tr.caller th{color:var(--caller)}tr.agent th{color:var(--agent)}tr.tool th{color:var(--tool)}tr.interruption th{color:var(--error)}tr.tool td:last-child{font-family:ui-monospace,monospace;font-size:13px;overflow-wrap:anywhere}
 td button{font:inherit;font-variant-numeric:tabular-nums;border:0;background:none;color:var(--dim);cursor:pointer;padding:0;text-decoration:underline dotted}
 `;
 
 export const CALL_PAGE_SCRIPT = `
-const audio=document.getElementById('audio'),svg=document.getElementById('timeline'),head=document.getElementById('playhead');
+const audio=document.getElementById('audio'),svg=document.querySelector('.timeline'),head=svg.querySelector('.playhead');
 const left=Number(svg.dataset.left),scale=Number(svg.dataset.pxPerMs);
 const move=()=>{const x=left+audio.currentTime*1000*scale;head.setAttribute('x1',x);head.setAttribute('x2',x);if(!audio.paused)requestAnimationFrame(move)};
 audio.addEventListener('play',move);audio.addEventListener('seeked',move);
