@@ -25,7 +25,7 @@ const gateway = await startGateway(
     greeting: '',
     limits: { silenceTimeoutS: 3600, maxCalls: calls + 10 },
   },
-  { TWILIO_AUTH_TOKEN: AUTH_TOKEN, OPENAI_API_KEY: 'bench' },
+  { env: { TWILIO_AUTH_TOKEN: AUTH_TOKEN, OPENAI_API_KEY: 'bench' } },
 );
 
 let sid = 0;

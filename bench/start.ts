@@ -7,7 +7,8 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { median, startGateway } from './gateway.ts';
+import { startGateway } from './gateway.ts';
+import { median } from './lib/histogram.ts';
 
 const runs = Number(process.argv[2] ?? 7);
 
