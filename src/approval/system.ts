@@ -10,7 +10,7 @@ import { type ApprovalsConfig, isGateOn, type ToolGateConfig } from '../config-a
 import { isVoiceError } from '../errors.ts';
 import type { ToolGate, ToolGateway } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
-import { createRecogniser, RECOGNISER_LOCALES, type Recogniser } from '../speech/index.ts';
+import { createRecogniser, type Recogniser } from '../speech/index.ts';
 import type { ApprovalRow, ApprovalStore } from '../store/index.ts';
 import { Approvals } from './approvals.ts';
 import { type BusSender, findApproval, runBusCommand } from './bus-commands.ts';
@@ -21,6 +21,7 @@ import { ChangeFollower } from './follower.ts';
 import { ApprovalGate } from './gate.ts';
 import { InlineApprovals } from './inline/inline-approvals.ts';
 import { PIN_WINDOW_MS } from './inline/pins.ts';
+import { SPOKEN_ANSWER_LOCALES } from './inline/proven-locales.ts';
 import { loadWording } from './inline/wording.ts';
 import { LateGate } from './late-gate.ts';
 import { PendingMirror } from './mirror.ts';
@@ -51,7 +52,7 @@ export interface ApprovalSystemOptions {
   readonly publicBase?: () => string | null;
   /** Sends a card to a chat service; for tests. @defaultValue fetch */
   readonly sendCard?: SendCard;
-  /** @defaultValue our own, where the locale has one */
+  /** Not used where speech never decides. @defaultValue our own, where speech may decide in the locale */
   readonly recogniser?: Recogniser | null;
   /** Draws digits; for tests. */
   readonly random?: (below: number) => number;
@@ -98,10 +99,13 @@ export class ApprovalSystem {
     const policy = () => this.policy.current;
     this.approvals = new Approvals({ store, clock, logger, policy });
     this.hookMemory = new HookMemory(store, clock);
-    const canHear = RECOGNISER_LOCALES.some((each) => each === locale);
-    this.#ownsRecogniser = options.recogniser === undefined;
-    this.#recogniser =
-      options.recogniser === undefined ? (canHear ? createRecogniser({ locale }) : null) : options.recogniser;
+    const canHear = SPOKEN_ANSWER_LOCALES.includes(locale);
+    this.#ownsRecogniser = canHear && options.recogniser === undefined;
+    this.#recogniser = this.#ownsRecogniser
+      ? createRecogniser({ locale })
+      : canHear
+        ? (options.recogniser ?? null)
+        : null;
     this.inline = new InlineApprovals({
       approvals: this.approvals,
       policy,

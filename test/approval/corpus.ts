@@ -7,6 +7,9 @@ import { loadWording } from '../../src/approval/inline/wording.ts';
 import { encodeG711, PCMU_8K, readWav, resample, type SampleRate, silence } from '../../src/audio/index.ts';
 import { createSynthesiser, type Recogniser } from '../../src/speech/index.ts';
 
+/** Locales that the corpus measures. */
+export const CORPUS_LOCALES = ['en-us'];
+
 export const WORDING = loadWording('en-us');
 export const CHALLENGE = '47';
 
@@ -229,7 +232,7 @@ export class CorpusRunner {
   }
 
   async #synthesised({ voice, text }: SpokenItem): Promise<Int16Array> {
-    const synthesiser = this.#voices.get(voice) ?? createSynthesiser({ locale: 'en-us', voice });
+    const synthesiser = this.#voices.get(voice) ?? createSynthesiser({ locale: CORPUS_LOCALES[0]!, voice });
     this.#voices.set(voice, synthesiser);
     return (await synthesiser.synthesise(text)).samples;
   }

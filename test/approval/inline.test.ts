@@ -9,11 +9,14 @@ import {
   PIN_WINDOW_MS,
   PinGuard,
 } from '../../src/approval/inline/pins.ts';
+import { SPOKEN_ANSWER_LOCALES } from '../../src/approval/inline/proven-locales.ts';
+import { loadWording } from '../../src/approval/inline/wording.ts';
 import { loadAudio } from '../../src/audio/index.ts';
 import { realClock } from '../../src/clock.ts';
 import { VirtualClock } from '../../src/clock-virtual.ts';
 import { VoiceError } from '../../src/errors.ts';
 import { openStore } from '../../src/store/index.ts';
+import { CORPUS_LOCALES } from './corpus.ts';
 import { FakeFloor, type FakeFloorOptions, StubRecogniser } from './fake-line.ts';
 import { MemoryApprovalStore } from './memory-store.ts';
 import { type RigOptions, rig, statusOf } from './rig.ts';
@@ -395,6 +398,41 @@ describe('a spoken answer', () => {
     await floor.speak();
 
     expect((await only()).status).toBe('pending');
+  });
+
+  it('never decides in a locale where it was not proven, recogniser or not: keys do', async () => {
+    const { ask, prompted, floor, only, recogniser, tools, clock } = await onCall(
+      INLINE,
+      {},
+      { locale: 'fr-fr' },
+    );
+    await ask();
+    await prompted();
+    const [prompt = ''] = floor.said;
+    expect(prompt).toMatch(/tapez \S+ \S+ sur votre clavier/);
+    expect(prompt).not.toMatch(/dites/);
+    await floor.quietFor(800);
+    const { digits } = loadWording('fr-fr');
+    const code = (/tapez (\S+) (\S+)/.exec(prompt)?.slice(1) ?? [])
+      .map((word) => digits.indexOf(word))
+      .join('');
+    for (const said of ['non', `approuver ${code}`]) {
+      recogniser.heard.push(said);
+      await floor.speak();
+      expect(floor.line!.text(said)).toBe(false);
+    }
+    expect(recogniser.calls).toBe(0);
+    expect((await only()).status).toBe('pending');
+
+    floor.press(code);
+    await clock.advance(5000);
+
+    expect(tools.ran).toHaveLength(1);
+    expect((await only()).decidedInput).toBe('keypad');
+  });
+
+  it('may decide in those locales only whose corpus is measured', () => {
+    expect(SPOKEN_ANSWER_LOCALES).toEqual(CORPUS_LOCALES);
   });
 
   it('may be for the rest of the call, and the grant ends with the call', async () => {
