@@ -89,9 +89,18 @@ describe('public complaint', () => {
     expect(world.tools.ran).toHaveLength(1);
   });
 
-  it('6: after the time is over the model is told that nothing ran and not to go round it', () => {
-    const text = laterText({ tool: 'x', id: 'i', status: 'expired', reason: null }, null);
-    expect(text).toMatch(/Silence is not consent: nothing ran/);
+  it('6: after the time is over nothing runs, and the model is told not to go round it', async () => {
+    const world = await line();
+    await world.ask('a');
+    await world.clock.advance(100_000);
+    const { id } = (await world.store.listApprovals())[0]!;
+
+    expect(world.floor.told).toEqual([expect.stringMatching(/Silence is not consent: nothing ran/)]);
+    expect(world.floor.told[0]).toMatch(/Do not retry by yourself/);
+    world.floor.press(world.floor.code);
+    expect((await world.approve(id)).ok).toBe(false);
+    await world.clock.advance(10_000);
+    expect(world.tools.ran).toEqual([]);
   });
 
   it('7: a deferred request is announced, in every chat that the config names', async () => {
@@ -205,6 +214,24 @@ describe('public complaint', () => {
     await system.close();
   });
 
+  it('20: after silence on the line the same can be asked for again, under another id and code', async () => {
+    const world = await line();
+    await world.ask('a');
+    await world.clock.advance(100_000);
+    const said = world.floor.said.length;
+
+    expect(statusOf(await world.ask('a'))).toBe('pending_approval');
+    await world.clock.advance(4000);
+    expect(world.floor.said[said]).toContain('I need your approval');
+    world.floor.press(world.floor.code);
+    await world.clock.advance(5000);
+
+    const records = await world.store.listApprovals();
+    expect(records.map(({ status }) => status)).toEqual(['executed', 'expired']);
+    expect(new Set(records.map(({ id }) => id)).size).toBe(2);
+    expect(world.tools.ran).toHaveLength(1);
+  });
+
   it('21: a time-out, a hang-up and a person’s no are three different records', async () => {
     const world = await line();
     await world.ask('a');
@@ -258,6 +285,20 @@ describe('public complaint', () => {
     await settle();
 
     for (let i = 0; i < 5; i++) expect(statusOf(await call('delete_file', { path: `${i}` }))).toBe('ran');
+  });
+
+  it('24: a grant that was given holds after a restart', async () => {
+    const store = new MemoryApprovalStore();
+    const first = await rig({ toolGate: GATE, store });
+    await first.call('delete_file', { path: 'a' });
+    await first.approve((await first.onlyPending()).id, { scope: 'permanent' });
+    await settle();
+    await first.system.close();
+
+    const second = await rig({ toolGate: GATE, store });
+
+    expect(statusOf(await second.call('delete_file', { path: 'b' }))).toBe('ran');
+    expect(statusOf(await second.call('send_email'))).toBe('staged');
   });
 });
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { z } from 'zod';
 import { climb, type LadderFacts } from '../../src/approval/ladder.ts';
 import { nameMatcher } from '../../src/approval/patterns.ts';
-import { compilePolicy, strictest } from '../../src/approval/policy.ts';
+import { APPROVALS_OFF_VARIABLE, compilePolicy, strictest } from '../../src/approval/policy.ts';
 import { PolicyKeeper } from '../../src/approval/policy-keeper.ts';
 import { VirtualClock } from '../../src/clock-virtual.ts';
 import { realtimeConfigSchema } from '../../src/config.ts';
-import { isGateOn, toolGateSchema } from '../../src/config-approvals.ts';
+import { approvalsSchema, isGateOn, toolGateSchema } from '../../src/config-approvals.ts';
 import { VoiceError } from '../../src/errors.ts';
 import { silentLogger } from '../../src/observe/index.ts';
 
@@ -121,6 +121,38 @@ describe('the ladder', () => {
     expect(climb(given)).toEqual({ rung, verdict });
   });
 
+  it('is climbed in this order: each rung wins over all that come after it', () => {
+    // Everything is true that a later rung asks for; one after the other the earlier ones are taken away.
+    const everything = { off: true, hasToken: true, grant: 'call', canAskInline: true } as const;
+    const gate_ = { ...all, deny: ['delete_*'], forceDeferred: ['*'], allowInline: ['*'] };
+    const inline = { ...gate_, deny: [], defaultMode: 'inline' as const };
+    const steps: LadderFacts[] = [
+      facts({ ...gate_, enabled: false }, everything),
+      facts({ ...gate_, requireApproval: ['other'] }, everything),
+      facts({ ...gate_, deny: [], requireApproval: ['other'] }, everything),
+      facts(inline, everything),
+      facts(inline, { ...everything, off: false }),
+      facts(inline, { ...everything, off: false, hasToken: false }),
+      facts(inline, { canAskInline: false }),
+      facts(inline),
+      facts({ ...inline, forceDeferred: [], defaultMode: 'deferred' }),
+      facts({ ...inline, forceDeferred: [], allowInline: [] }),
+    ];
+
+    expect(steps.map((each) => climb(each).rung)).toEqual([
+      'off',
+      'deny',
+      'not_designated',
+      'approvals_off',
+      'token',
+      'grant',
+      'unattended',
+      'force_deferred',
+      'allow_inline',
+      'default_mode',
+    ]);
+  });
+
   it('never lets a denied tool through, whatever else is true', () => {
     fc.assert(
       fc.property(
@@ -133,6 +165,36 @@ describe('the ladder', () => {
         (more) => climb(facts({ ...all, deny: ['delete_file'] }, more)).verdict === 'deny',
       ),
     );
+  });
+});
+
+describe('approvals', () => {
+  const manual = () => approvalsSchema.parse({ mode: 'manual' });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.resetModules();
+  });
+  const freshly = async () => {
+    vi.resetModules();
+    return import('../../src/approval/policy.ts');
+  };
+
+  it('are off by the environment as it was at start, and nothing that sets it later is obeyed', async () => {
+    vi.stubEnv(APPROVALS_OFF_VARIABLE, 'off');
+    const startedOff = await freshly();
+    vi.stubEnv(APPROVALS_OFF_VARIABLE, '');
+    const startedOn = await freshly();
+    vi.stubEnv(APPROVALS_OFF_VARIABLE, 'off');
+
+    expect(startedOff.approvalsAreOff(manual())).toBe(true);
+    expect(startedOn.approvalsAreOff(manual())).toBe(false);
+    expect(startedOn.approvalsAreOff(approvalsSchema.parse({ mode: 'off' }))).toBe(true);
+  });
+
+  it.each(['on', '1', 'true', 'OFF', ' off'])('are not off by “%s” in the environment', async (value) => {
+    vi.stubEnv(APPROVALS_OFF_VARIABLE, value);
+
+    expect((await freshly()).approvalsAreOff(manual())).toBe(false);
   });
 });
 
