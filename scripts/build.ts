@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPlugin } from './build-plugin.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -48,6 +49,7 @@ function faults(): string[] {
 
 rmSync(DIST, { recursive: true, force: true });
 run([join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json']);
+await buildPlugin(DIST);
 
 const found = faults();
 if (found.length > 0) {

@@ -176,6 +176,7 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
       onToolsChanged: (listener) => gateway.onChanged(listener),
       admits: (senderId) => link.isAllowed(senderId),
       operator: { approvals, secret },
+      plugin: { workspace },
       version: parts.version,
       ...(media && { media }),
       ...(host.persona ? { persona: host.persona } : {}),

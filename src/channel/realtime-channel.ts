@@ -20,7 +20,13 @@ import type { Media, SpokenLine } from '../media/index.ts';
 import type { CommandModelFactoryOptions } from '../model/command/index.ts';
 import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
 import { createLogger, type Logger } from '../observe/index.ts';
-import { createVoiceServer, type OperatorParts, type VoiceServer } from '../server/index.ts';
+import {
+  announceGateway,
+  createVoiceServer,
+  type OperatorParts,
+  pluginDataDirectory,
+  type VoiceServer,
+} from '../server/index.ts';
 import { createSynthesiser, type Synthesiser } from '../speech/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { BusDelegate, isInboundBus } from './bus-delegate.ts';
@@ -63,6 +69,8 @@ export interface ChannelParts {
    * config has a gate.
    */
   readonly operator?: OperatorParts;
+  /** Lets the Agent Plugin of this workspace read calls; without it there is no interface for it. */
+  readonly plugin?: { readonly workspace: string };
   /** Of this package, for the pages. */
   readonly version?: string;
   /** Pictures and files for callers; the channel starts it, and does not close it. */
@@ -239,7 +247,7 @@ export class RealtimeVoiceChannel {
       undo.push(async () => desk.hangUpAll());
       const unsubscribe = this.#parts.onToolsChanged?.(() => desk.refreshTools());
       undo.push(async () => unsubscribe?.());
-      const { operator, media, version } = this.#parts;
+      const { operator, media, version, plugin } = this.#parts;
       const hasPages = operator !== undefined && config.page.enabled;
       const records = operator ? await openCallRecords(config, dataDirectory, clock, logger) : null;
       if (records) {
@@ -268,6 +276,16 @@ export class RealtimeVoiceChannel {
             hasWebRtc: peers !== null,
             hasMedia: media !== undefined,
           }),
+        ...(plugin
+          ? {
+              plugin: {
+                store,
+                clock,
+                directory: await pluginDataDirectory(dataDirectory, plugin.workspace),
+                ownerSession: `${CHANNEL_NAME}:${config.page.ownerId}`,
+              },
+            }
+          : {}),
         checks: { store: () => store.ping() },
         ...(this.#parts.registry ? { registry: this.#parts.registry } : {}),
       });
@@ -277,6 +295,7 @@ export class RealtimeVoiceChannel {
       }
       const { url } = await server.listen();
       undo.push(() => server.close());
+      if (plugin) undo.push(await announceGateway(dataDirectory, url));
       const release = async () => {
         for (const step of undo.reverse()) await step();
       };

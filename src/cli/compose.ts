@@ -98,6 +98,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       onTurnFinal: () => void host.projectTurns(),
       operator: { approvals, secret },
       version: packageVersion(),
+      plugin: { workspace: config.host.workspace },
       ...(media ? { media } : {}),
       slotValues: async (slot) => (slot === 'file' ? workspaceFiles(config.host.workspace) : []),
     });

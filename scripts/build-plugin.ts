@@ -1,0 +1,31 @@
+/**
+ * Builds the Agent Plugin's MCP server into one file: a plugin is copied into a workspace without its dependencies.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+export const PLUGIN_SERVER = 'mcp-server.mjs';
+
+/** @param folder - where `mcp-server.mjs` is written */
+export async function buildPlugin(folder: string): Promise<void> {
+  await build({
+    root: fileURLToPath(new URL('../', import.meta.url)),
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      target: 'node22',
+      outDir: folder,
+      emptyOutDir: false,
+      rolldownOptions: {
+        input: fileURLToPath(new URL('../src/plugin/main.ts', import.meta.url)),
+        output: { entryFileNames: PLUGIN_SERVER, format: 'es', codeSplitting: false },
+      },
+    },
+  });
+}

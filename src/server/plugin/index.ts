@@ -1,0 +1,2 @@
+export * from './plugin-api.ts';
+export * from './plugin-token.ts';
