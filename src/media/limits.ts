@@ -25,6 +25,11 @@ export const MAX_DELIVERIES_AT_ONCE = 8;
 export const LEASE_MS = 60_000;
 /** One attempt is given up after this, well within its lease. */
 export const SEND_TIMEOUT_MS = 20_000;
+/** What another node has not taken for so long is taken from it, where the route is open here. */
+export const TAKE_OVER_AFTER_MS = 60_000;
+/** A provider's word about a message that we are just writing down is asked about again, so often and so far apart. */
+export const RECEIPT_TRIES = 5;
+export const RECEIPT_RETRY_MS = 1000;
 /** Wait after the first failure; doubles up to the bound. */
 export const BACKOFF_BASE_MS = 2000;
 export const BACKOFF_MAX_MS = 5 * 60_000;

@@ -16,10 +16,12 @@ import type { MediaStore, OutboxRow, ReplyRoute } from '../store/index.ts';
 import { twilioAccount } from '../twilio-rest.ts';
 import { Attachments } from './attachments.ts';
 import { type Admission, admit } from './authorization.ts';
+import type { DeliveryStep } from './delivery-attempts.ts';
 import { MAX_OPEN_SESSIONS } from './limits.ts';
 import { LinkSigner, loadSigningKey } from './links.ts';
-import { type DeliveryStep, OutboxWorker } from './outbox-worker.ts';
+import { OutboxWorker } from './outbox-worker.ts';
 import { Pages } from './pages.ts';
+import { Receipts } from './receipts.ts';
 import { type MadeMedia, type MediaRunContext, type MediaStep, Replies } from './replies.ts';
 import { type ChannelMessage, channelRoute } from './routes/channel.ts';
 import type { DeliveryRoute } from './routes/contract.ts';
@@ -76,6 +78,7 @@ export class Media {
   readonly #replies: Replies;
   readonly #worker: OutboxWorker;
   readonly #messages: TwilioMessages | null;
+  readonly receipts: Receipts;
   /** Media tools there are. */
   readonly #available = new Set<string>();
   readonly #sessions = new Map<string, Admission>();
@@ -125,6 +128,7 @@ export class Media {
       onQueued: () => this.#worker.poke(),
       ...(onStep && { onStep }),
     });
+    this.receipts = new Receipts({ store, clock, logger, onDue: () => this.#worker.poke() });
     this.pages.onReady = (callId) => void this.#wakePage(callId);
   }
 

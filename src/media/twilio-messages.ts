@@ -22,6 +22,8 @@ export interface OutgoingMessage {
   readonly to: string;
   readonly body: string;
   readonly mediaUrl?: string;
+  /** Where the provider says later what became of it. */
+  readonly statusUrl?: string;
 }
 
 export interface ListedMessage {
@@ -57,12 +59,13 @@ export class TwilioMessages {
   }
 
   /** Never rejects. What the provider says stays here; only its class leaves. */
-  async send({ to, body, mediaUrl }: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
+  async send({ to, body, mediaUrl, statusUrl }: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
     const { from, messagingServiceSid } = this.#options;
     const form = new URLSearchParams({ To: to, Body: body });
     if (messagingServiceSid !== undefined) form.set('MessagingServiceSid', messagingServiceSid);
     else if (from !== undefined) form.set('From', from);
     if (mediaUrl !== undefined) form.set('MediaUrl', mediaUrl);
+    if (statusUrl !== undefined) form.set('StatusCallback', statusUrl);
     try {
       return outcomeOf(await this.#rest.post('/Messages.json', form, signal));
     } catch (error) {

@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Context, Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import { VoiceError } from '../errors.ts';
+import type { Media } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Desk } from './desk.ts';
 import { errorAnswer } from './errors.ts';
@@ -17,6 +18,7 @@ import type { PublicAddress } from './public-address.ts';
 import type { StreamTokens } from './stream-tokens.ts';
 import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
 import type { MediaSockets } from './twilio/media.ts';
+import { onMessageStatus } from './twilio/message-status.ts';
 import { resume } from './twilio/resume.ts';
 import type { TwilioSettings } from './twilio/settings.ts';
 import { onStatus } from './twilio/status.ts';
@@ -32,6 +34,8 @@ export interface AppParts {
   readonly answers: StreamAnswers;
   readonly media: MediaSockets;
   readonly tokens: StreamTokens;
+  /** Takes what the carrier says of messages with media. */
+  readonly receipts: Media['receipts'] | null;
   readonly ready: ReadyChecks;
   readonly metrics: ServerMetrics;
   /** Routes of what is there only where it is configured: pages, media, approvals. */
@@ -62,8 +66,10 @@ const ROUTE_NAMES: Readonly<Record<string, string>> = {
 /** The first part of a path whose rest is an id. */
 const ROUTE_PREFIXES: readonly (readonly [prefix: string, name: string])[] = [
   ['/twilio/resume/', 'twilio_resume'],
+  ['/twilio/message-status/', 'twilio_message_status'],
   ['/page/calls/', 'page_connection'],
   ['/operator/api/', 'operator_api'],
+  ['/plugin/api/', 'plugin_api'],
   ['/assets/', 'page'],
   ['/media/', 'media'],
 ];
@@ -93,6 +99,13 @@ export function createApp(parts: AppParts): Hono<Env> {
   app.post('/twilio/after-transfer', async (c) => {
     const { params } = await verified(c, parts);
     return xml(c, afterTransfer(params));
+  });
+
+  app.post('/twilio/message-status/:deliveryId', async (c) => {
+    const { params } = await verified(c, parts);
+    const { receipts } = parts;
+    if (receipts) onMessageStatus(params, c.req.param('deliveryId'), { receipts, logger });
+    return c.body(null, 204);
   });
 
   app.post('/twilio/status', async (c) => {

@@ -28,6 +28,7 @@ import { type ListeningAddress, listen } from './listen.ts';
 import { MediaFiles, MediaLive } from './media/index.ts';
 import { ServerMetrics } from './metrics.ts';
 import { BrowserGuard } from './pages/browser-guard.ts';
+import { PluginApi, type PluginApiOptions } from './plugin/index.ts';
 import { PublicAddress } from './public-address.ts';
 import { SocketCaps } from './socket-caps.ts';
 import { StreamTokens } from './stream-tokens.ts';
@@ -53,6 +54,8 @@ export interface VoiceServerOptions extends BrowserOptions {
   readonly registry?: Registry;
   /** Serves what calls send, and the sockets of their pages. */
   readonly media?: Media;
+  /** What the Agent Plugin may read; without it there is nothing for it. */
+  readonly plugin?: PluginApiOptions;
   /** Where `TWILIO_AUTH_TOKEN` is looked up. @defaultValue `process.env` */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -148,9 +151,14 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     answers,
     media,
     tokens,
+    receipts: attachments?.receipts ?? null,
     ready,
     metrics,
-    more: [...browsers.routes, ...(attachments ? [new MediaFiles(attachments).routes()] : [])],
+    more: [
+      ...browsers.routes,
+      ...(attachments ? [new MediaFiles(attachments).routes()] : []),
+      ...(options.plugin ? [new PluginApi(options.plugin).routes()] : []),
+    ],
     clock,
     logger,
     isDraining,

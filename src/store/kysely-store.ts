@@ -5,6 +5,7 @@ import * as attachments from './attachment-queries.ts';
 import * as calls from './call-queries.ts';
 import type { FullStore } from './contract.ts';
 import * as audit from './media-audit-queries.ts';
+import * as claims from './outbox-claims.ts';
 import * as outbox from './outbox-queries.ts';
 import * as replies from './reply-queries.ts';
 import type { Tables } from './tables.ts';
@@ -70,9 +71,10 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
     listMediaAudit: (options = {}) =>
       wrapDatabaseError(audit.listAudit(db, { ...options, limit: clamp(options.limit ?? 100) })),
     claimOutbox: (options) =>
-      wrapDatabaseError(outbox.claimOutbox(db, node, { ...options, limit: clamp(options.limit) })),
+      wrapDatabaseError(claims.claimOutbox(db, node, { ...options, limit: clamp(options.limit) })),
     changeOutbox: (deliveryId, fence, change, now, entry) =>
       wrapDatabaseError(outbox.changeOutbox(db, deliveryId, fence, change, now, entry)),
+    recordReceipt: (...args) => wrapDatabaseError(outbox.recordReceipt(db, ...args)),
     getOutbox: (deliveryId) => wrapDatabaseError(outbox.getOutbox(db, deliveryId)),
     listOutbox: (options = {}) =>
       wrapDatabaseError(outbox.listOutbox(db, { ...options, limit: clamp(options.limit ?? 100) })),

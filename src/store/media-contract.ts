@@ -130,12 +130,19 @@ export interface OutboxRow {
   readonly finishedAt: number | null;
   /** Times a link to it was used. */
   readonly opens: number;
+  /** What the provider said later of what it had accepted. */
+  readonly receipt: DeliveryReceipt | null;
 }
+
+/** A provider's last word about a message: it is with the person, or it never will be. */
+export type DeliveryReceipt = 'delivered' | 'failed';
 
 /** A row that was claimed; `reconcile`: an attempt was under way when its lease ran out, ask before anything else. */
 export interface ClaimedRow {
   readonly row: OutboxRow;
   readonly reconcile: boolean;
+  /** It is another node's, which has left it lying; the call, and maybe the bytes, are there. */
+  readonly isForeign: boolean;
 }
 
 export interface ClaimOptions {
@@ -143,6 +150,8 @@ export interface ClaimOptions {
   readonly now: number;
   readonly leaseMs: number;
   readonly limit: number;
+  /** Takes what other nodes have left lying for so long as well, where the next attempt goes by one of these routes. */
+  readonly takeOver?: { readonly routes: readonly ReplyRoute[]; readonly afterMs: number };
 }
 
 export type OutboxChange =
@@ -153,6 +162,8 @@ export type OutboxChange =
       readonly availableAt: number;
       /** The attempt did not reach anybody and is not counted. */
       readonly uncounted?: boolean;
+      /** The next attempt goes by another route. */
+      readonly route?: ReplyRoute;
     }
   | { readonly status: 'dead_letter'; readonly error: DeliveryErrorClass }
   /** Nobody can tell: it stays `sending`, and is asked about again from then on. */
@@ -224,8 +235,9 @@ export interface MediaStore {
   listMediaAudit(options?: { callId?: string; limit?: number }): Promise<MediaAudit[]>;
 
   /**
-   * Takes due rows of this node: ready ones, and ones whose lease ran out. A row waits while an earlier one of its
-   * reply is not done; rows past their end, or behind a dead one, become dead letters.
+   * Takes due rows: ready ones, and ones whose lease ran out; this node's, and with `takeOver` those that another node
+   * has left lying. A row waits while an earlier one of its reply is not done; rows past their end, or behind a dead
+   * one, become dead letters.
    */
   claimOutbox(options: ClaimOptions): Promise<ClaimedRow[]>;
   /** `false`: another claim came after this fence, and nothing was changed. */
@@ -236,6 +248,21 @@ export interface MediaStore {
     now: number,
     audit?: MediaAudit,
   ): Promise<boolean>;
+  /**
+   * The provider's later word about a delivery that is `sent`. `failed`: it is sent again by `next`, or is a dead letter
+   * when there is none. The first word holds.
+   *
+   * @param providerRef - the provider's id of the message; a word about an earlier one changes nothing
+   * @returns what it made of it: `early` while the attempt is not written down yet, `none` when it changes nothing
+   */
+  recordReceipt(
+    deliveryId: string,
+    providerRef: string,
+    receipt: DeliveryReceipt,
+    next: ReplyRoute | null,
+    now: number,
+    audit: MediaAudit,
+  ): Promise<'recorded' | 'early' | 'none'>;
   getOutbox(deliveryId: string): Promise<OutboxRow | null>;
   /** Newest first. */
   listOutbox(options?: ListOutbox): Promise<OutboxRow[]>;

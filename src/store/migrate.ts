@@ -5,6 +5,7 @@ import * as m0001 from './migrations/0001-calls-turns.ts';
 import * as m0002 from './migrations/0002-approvals.ts';
 import * as m0003 from './migrations/0003-media.ts';
 import * as m0004 from './migrations/0004-approval-guards.ts';
+import * as m0005 from './migrations/0005-delivery-receipts.ts';
 import type { Tables } from './tables.ts';
 
 /** Every migration by its number, oldest first. A landed file is never edited (a test pins their content). */
@@ -13,6 +14,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-approvals': m0002,
   '0003-media': m0003,
   '0004-approval-guards': m0004,
+  '0005-delivery-receipts': m0005,
 };
 
 /**

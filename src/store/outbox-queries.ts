@@ -1,16 +1,8 @@
-import {
-  type Kysely,
-  PostgresAdapter,
-  type Selectable,
-  sql,
-  type Transaction,
-  type Updateable,
-} from 'kysely';
+import type { Kysely, Selectable, Updateable } from 'kysely';
 import { writeAudit } from './media-audit-queries.ts';
 import type {
-  ClaimedRow,
-  ClaimOptions,
   DeliveryErrorClass,
+  DeliveryReceipt,
   ListOutbox,
   MediaAudit,
   MediaKind,
@@ -22,44 +14,6 @@ import type {
 import type { Tables } from './tables.ts';
 
 type Db = Kysely<Tables>;
-type Trx = Transaction<Tables>;
-
-export async function claimOutbox(db: Db, node: string, options: ClaimOptions): Promise<ClaimedRow[]> {
-  const { owner, now, leaseMs, limit } = options;
-  return db.transaction().execute(async (trx) => {
-    await buryExpired(trx, node, now);
-    await buryFollowers(trx, node, now);
-    const ids = await dueRows(trx, node, now, limit);
-    if (ids.length === 0) return [];
-    const before = new Map(
-      (
-        await trx
-          .selectFrom('outbox')
-          .select(['delivery_id', 'status'])
-          .where('delivery_id', 'in', ids)
-          .execute()
-      ).map((row) => [row.delivery_id, row.status]),
-    );
-    const rows = await trx
-      .updateTable('outbox')
-      .set((column) => ({
-        // An attempt whose end nobody saw is asked about, which is no attempt.
-        attempts: sql<number>`case when status = 'sending' then attempts else attempts + 1 end`,
-        attempt_route: sql<string>`coalesce(attempt_route, route)`,
-        attempt_at: sql<number>`case when status = 'sending' then attempt_at else ${now} end`,
-        status: 'sending',
-        fence: column('fence', '+', 1),
-        lease_owner: owner,
-        lease_until: now + leaseMs,
-      }))
-      .where('delivery_id', 'in', ids)
-      .returningAll()
-      .execute();
-    return rows
-      .sort((a, b) => a.created_at - b.created_at || a.segment - b.segment)
-      .map((row) => ({ row: toRow(row), reconcile: before.get(row.delivery_id) === 'sending' }));
-  });
-}
 
 export async function changeOutbox(
   db: Db,
@@ -84,6 +38,55 @@ export async function changeOutbox(
     if (audit) await writeAudit(trx, audit);
     return true;
   });
+}
+
+export async function recordReceipt(
+  db: Db,
+  deliveryId: string,
+  providerRef: string,
+  receipt: DeliveryReceipt,
+  next: ReplyRoute | null,
+  now: number,
+  audit: MediaAudit,
+): Promise<'recorded' | 'early' | 'none'> {
+  return db.transaction().execute(async (trx) => {
+    const result = await trx
+      .updateTable('outbox')
+      .set(receipt === 'delivered' ? { receipt, provider_ref: providerRef } : failedLater(next, now))
+      .where('delivery_id', '=', deliveryId)
+      .where('status', '=', 'sent')
+      .where('receipt', 'is', null)
+      // Found on the provider's list, it has no id of the provider's yet.
+      .where((where) =>
+        where.or([where('provider_ref', '=', providerRef), where('provider_ref', 'is', null)]),
+      )
+      .executeTakeFirst();
+    if (result.numUpdatedRows > 0n) {
+      await writeAudit(trx, audit);
+      return 'recorded';
+    }
+    const row = await trx
+      .selectFrom('outbox')
+      .select(['status', 'provider_ref'])
+      .where('delivery_id', '=', deliveryId)
+      .executeTakeFirst();
+    return row?.status === 'sending' ? 'early' : 'none';
+  });
+}
+
+/** What the provider accepted reached nobody: another way, from its beginning, or the end. */
+function failedLater(next: ReplyRoute | null, now: number): Updateable<Tables['outbox']> {
+  const common = { last_error: 'provider_rejected', delivered_by: null } as const;
+  if (next === null) return { ...common, status: 'dead_letter', receipt: 'failed', finished_at: now };
+  return {
+    ...common,
+    status: 'retryable',
+    attempts: 0,
+    attempt_route: next,
+    provider_ref: null,
+    available_at: now,
+    finished_at: null,
+  };
 }
 
 export async function getOutbox(db: Db, deliveryId: string): Promise<OutboxRow | null> {
@@ -188,76 +191,6 @@ export async function pruneMedia(db: Db, olderThan: number): Promise<number> {
   });
 }
 
-async function buryExpired(trx: Trx, node: string, now: number): Promise<void> {
-  await trx
-    .updateTable('outbox')
-    .set({ status: 'dead_letter', last_error: 'expired', finished_at: now })
-    .where('node', '=', node)
-    .where('status', 'in', ['pending', 'retryable'])
-    .where('expires_at', '<=', now)
-    .execute();
-}
-
-async function buryFollowers(trx: Trx, node: string, now: number): Promise<void> {
-  await trx
-    .updateTable('outbox')
-    .set({ status: 'dead_letter', last_error: 'preceding_segment_dead_lettered', finished_at: now })
-    .where('node', '=', node)
-    .where('status', 'in', ['pending', 'retryable'])
-    .where('segment', '>', 0)
-    .where((where) =>
-      where.exists(
-        where
-          .selectFrom('outbox as earlier')
-          .select('earlier.segment')
-          .whereRef('earlier.tenant', '=', 'outbox.tenant')
-          .whereRef('earlier.call_id', '=', 'outbox.call_id')
-          .whereRef('earlier.turn', '=', 'outbox.turn')
-          .whereRef('earlier.segment', '<', 'outbox.segment')
-          .where('earlier.status', '=', 'dead_letter'),
-      ),
-    )
-    .execute();
-}
-
-/** Ready rows in the order of their creation, and attempts whose lease ran out. */
-async function dueRows(trx: Trx, node: string, now: number, limit: number): Promise<string[]> {
-  let query = trx
-    .selectFrom('outbox')
-    .select('delivery_id')
-    .where('node', '=', node)
-    .where('available_at', '<=', now)
-    .where((where) =>
-      where.or([
-        where('status', 'in', ['pending', 'retryable']),
-        where.and([where('status', '=', 'sending'), where('lease_until', '<=', now)]),
-      ]),
-    )
-    .where((where) =>
-      where.or([
-        where('segment', '=', 0),
-        where.not(
-          where.exists(
-            where
-              .selectFrom('outbox as earlier')
-              .select('earlier.segment')
-              .whereRef('earlier.tenant', '=', 'outbox.tenant')
-              .whereRef('earlier.call_id', '=', 'outbox.call_id')
-              .whereRef('earlier.turn', '=', 'outbox.turn')
-              .whereRef('earlier.segment', '<', 'outbox.segment')
-              .where('earlier.status', '<>', 'sent'),
-          ),
-        ),
-      ]),
-    )
-    .orderBy('created_at')
-    .orderBy('segment')
-    .limit(limit);
-  // Two workers at once take different rows; SQLite has one writer and no such words.
-  if (trx.getExecutor().adapter instanceof PostgresAdapter) query = query.forUpdate().skipLocked();
-  return (await query.execute()).map((row) => row.delivery_id);
-}
-
 function columnsOf(change: OutboxChange, now: number): Updateable<Tables['outbox']> {
   const free = { lease_owner: null, lease_until: null } as const;
   switch (change.status) {
@@ -276,6 +209,7 @@ function columnsOf(change: OutboxChange, now: number): Updateable<Tables['outbox
         status: 'retryable',
         last_error: change.error,
         available_at: change.availableAt,
+        ...(change.route !== undefined && { attempt_route: change.route }),
       };
     case 'dead_letter':
       return { ...free, status: 'dead_letter', last_error: change.error, finished_at: now };
@@ -316,5 +250,6 @@ export function toRow(row: Selectable<Tables['outbox']>): OutboxRow {
     deliveredBy: row.delivered_by as ReplyRoute | null,
     finishedAt: row.finished_at,
     opens: row.opens,
+    receipt: row.receipt as DeliveryReceipt | null,
   };
 }

@@ -137,6 +137,7 @@ function bounded(store: FullStore & Required<Pick<FullStore, 'watchApprovals'>>)
     listMediaAudit: guard(store.listMediaAudit),
     claimOutbox: guard(store.claimOutbox),
     changeOutbox: guard(store.changeOutbox),
+    recordReceipt: guard(store.recordReceipt),
     getOutbox: guard(store.getOutbox),
     listOutbox: guard(store.listOutbox),
     wakeOutbox: guard(store.wakeOutbox),

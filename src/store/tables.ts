@@ -175,6 +175,7 @@ export interface Tables {
     delivered_by: string | null;
     finished_at: number | null;
     opens: ColumnType<number, number | undefined, number>;
+    receipt: ColumnType<string | null, string | null | undefined, string | null>;
   };
   media_audit: {
     id: string;

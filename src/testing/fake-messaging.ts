@@ -5,7 +5,7 @@
  * @module
  */
 
-import { timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
@@ -30,7 +30,9 @@ export interface FakeMessage {
   readonly body: string;
   readonly mediaUrl: string | null;
   readonly createdAt: number;
-  status: 'queued' | 'sent' | 'failed';
+  /** Where its sender wants to hear what became of it. */
+  readonly statusCallback: string | null;
+  status: 'queued' | 'sent' | 'delivered' | 'undelivered' | 'failed';
   /** The picture, as the carrier got it. */
   media: { readonly type: string; readonly bytes: Buffer } | null;
 }
@@ -103,6 +105,38 @@ export class FakeMessaging {
     await Promise.all(this.#fetches);
   }
 
+  /**
+   * Says what became of a message, as Twilio does: signed, at the address that its sender gave.
+   *
+   * @returns the HTTP status of the answer; `null` when the sender gave no address
+   */
+  async report(
+    message: FakeMessage,
+    status: FakeMessage['status'],
+    options: { readonly errorCode?: string; readonly authToken?: string } = {},
+  ): Promise<number | null> {
+    message.status = status;
+    const { statusCallback: url } = message;
+    if (url === null) return null;
+    const { errorCode, authToken = this.authToken } = options;
+    const fields: Record<string, string> = {
+      AccountSid: this.accountSid,
+      MessageSid: message.sid,
+      MessageStatus: status,
+      ...(errorCode !== undefined && { ErrorCode: errorCode }),
+    };
+    const text = Object.keys(fields)
+      .sort()
+      .reduce((all, name) => all + name + fields[name], url);
+    const answer = await fetch(this.#options.resolveUrl?.(url) ?? url, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers: { 'x-twilio-signature': createHmac('sha1', authToken).update(text).digest('base64') },
+      redirect: 'error',
+    });
+    return answer.status;
+  }
+
   async close(): Promise<void> {
     await this.fetched();
     for (const socket of this.#sockets) socket.destroy();
@@ -171,6 +205,7 @@ export class FakeMessaging {
       from: form.get('From') ?? form.get('MessagingServiceSid') ?? '',
       body: form.get('Body') ?? '',
       mediaUrl: form.get('MediaUrl'),
+      statusCallback: form.get('StatusCallback'),
       createdAt: (this.#options.now ?? Date.now)(),
       status: 'queued',
       media: null,
@@ -250,6 +285,8 @@ function faultOf(form: URLSearchParams): number | null {
   if (body === '' && media.length === 0) return 21602;
   if (body.length > MAX_BODY_CHARS) return 21617;
   if (media.length > 10) return 21623;
+  const callback = form.get('StatusCallback');
+  if (callback !== null && !/^https?:\/\//.test(callback)) return 21609;
   return media.every((url) => /^https?:\/\//.test(url)) ? null : 21620;
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type {
   FullStore,
   MediaAudit,
@@ -401,6 +401,82 @@ export function mediaStoreContract(open: () => Promise<FullStore>): void {
     expect(await claim(epoch + DAY)).toEqual([]);
 
     expect(await rows(event)).toMatchObject([{ status: 'dead_letter', lastError: 'expired' }]);
+  });
+
+  describe('what a provider says later of what it accepted', () => {
+    const audit = (event: TurnKey, detail: string): MediaAudit => ({
+      ...executed(event, detail),
+      id: `${event.callId}:${detail}:${id()}`,
+      type: 'delivery.reconciled',
+      tool: null,
+      detail,
+    });
+    const sent = async (providerRef: string | null) => {
+      const event = await turn();
+      await queue(event);
+      const [claimed] = await claim();
+      const { deliveryId, fence } = claimed!.row;
+      await store.changeOutbox(deliveryId, fence, { status: 'sent', by: 'mms', providerRef }, epoch);
+      return { event, deliveryId };
+    };
+
+    it('is kept, the first word only', async () => {
+      const { event, deliveryId } = await sent('SM1');
+      const say = (receipt: 'delivered' | 'failed') =>
+        store.recordReceipt(deliveryId, 'SM1', receipt, 'sms', epoch, audit(event, receipt));
+
+      expect([await say('delivered'), await say('delivered'), await say('failed')]).toEqual([
+        'recorded',
+        'none',
+        'none',
+      ]);
+      expect(await rows(event)).toMatchObject([{ status: 'sent', receipt: 'delivered' }]);
+    });
+
+    it('sends it by another way, once, or makes it a dead letter', async () => {
+      const { event, deliveryId } = await sent('SM1');
+      const say = (next: 'sms' | null) =>
+        store.recordReceipt(deliveryId, 'SM1', 'failed', next, epoch, audit(event, 'failed'));
+      expect([await say('sms'), await say('sms')]).toEqual(['recorded', 'none']);
+      const [again] = await claim();
+      expect(again).toMatchObject({ reconcile: false, row: { attemptRoute: 'sms', attempts: 1 } });
+      const { fence } = again!.row;
+      await store.changeOutbox(deliveryId, fence, { status: 'sent', by: 'sms', providerRef: 'SM1' }, epoch);
+
+      expect(await say(null)).toBe('recorded');
+      expect(await rows(event)).toMatchObject([
+        { status: 'dead_letter', receipt: 'failed', lastError: 'provider_rejected' },
+      ]);
+    });
+
+    it('is about that message only, and may come before we have written it down', async () => {
+      const { event, deliveryId } = await sent('SM2');
+      const say = (ref: string) =>
+        store.recordReceipt(deliveryId, ref, 'failed', null, epoch, audit(event, 'failed'));
+      expect(await say('SM1')).toBe('none');
+      expect(await store.recordReceipt('no-such', 'SM1', 'failed', null, epoch, audit(event, 'x'))).toBe(
+        'none',
+      );
+      // Found on the provider's list, there was no id; now there is.
+      const found = await sent(null);
+      expect(
+        await store.recordReceipt(found.deliveryId, 'SM9', 'delivered', null, epoch, audit(event, 'd')),
+      ).toBe('recorded');
+      expect(await rows(found.event)).toMatchObject([{ providerRef: 'SM9', receipt: 'delivered' }]);
+
+      const other = await turn();
+      await queue(other);
+      const [claimed] = await claim();
+      const early = await store.recordReceipt(
+        claimed!.row.deliveryId,
+        'SM3',
+        'failed',
+        null,
+        epoch,
+        audit(other, 'failed'),
+      );
+      expect(early).toBe('early');
+    });
   });
 
   it('counts the uses of a link up to its bound', async () => {

@@ -15,6 +15,7 @@ const LANDED: Record<string, string> = {
   '0002-approvals.ts': 'b80a151c41ddd018c83408aeaea0f07e9fa273ba71261c77bcd8ae3a3341c9e8',
   '0003-media.ts': '0c1b6a3e57e8f5976d5320ea67e2d479de85e6b4209655157012f7e57dff30ee',
   '0004-approval-guards.ts': '303ea885fc0df01a9561dd2fa0a4b3b40186966fdb08cec8a29febc9cb5eabac',
+  '0005-delivery-receipts.ts': '8d44b618b73a627b3c19f3410ef54854c125b6a7917f5446801af6251206df3b',
 };
 
 const open = () => new Kysely<Tables>({ dialect: createSqliteDialect(new DatabaseSync(':memory:')) });

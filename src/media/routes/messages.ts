@@ -33,7 +33,11 @@ export function mmsRoute(options: MessageRouteOptions): DeliveryRoute {
     async send({ row, address, load }, signal) {
       await load();
       const path = signer.path('carrier', row, '', clock.wallNow() + CARRIER_LINK_MS);
-      return messages.send({ to: address, body: body(row), mediaUrl: publicBase() + path }, signal);
+      const statusUrl = statusUrlOf(row, publicBase());
+      return messages.send(
+        { to: address, body: body(row), mediaUrl: publicBase() + path, statusUrl },
+        signal,
+      );
     },
     reconcile: (delivery, signal) => lookFor(delivery, body(delivery.row), options, signal),
   };
@@ -51,10 +55,16 @@ export function smsRoute(options: MessageRouteOptions): DeliveryRoute {
     route: 'sms',
     async send({ row, address, load }, signal) {
       await load();
-      return messages.send({ to: address, body: body(row) }, signal);
+      const statusUrl = statusUrlOf(row, publicBase());
+      return messages.send({ to: address, body: body(row), statusUrl }, signal);
     },
     reconcile: (delivery, signal) => lookFor(delivery, body(delivery.row), options, signal),
   };
+}
+
+/** Named after the delivery, so that a word about it can be told from one about another. */
+function statusUrlOf({ deliveryId }: OutboxRow, base: string): string {
+  return `${base}/twilio/message-status/${deliveryId}`;
 }
 
 /** Whether the provider lists a message of these words that no other delivery of the call has as its own. */

@@ -190,6 +190,9 @@ export class SqliteStore implements FullStore {
   changeOutbox(...args: Parameters<FullStore['changeOutbox']>) {
     return this.#request('changeOutbox', args);
   }
+  recordReceipt(...args: Parameters<FullStore['recordReceipt']>) {
+    return this.#request('recordReceipt', args);
+  }
   getOutbox(...args: Parameters<FullStore['getOutbox']>) {
     return this.#request('getOutbox', args);
   }

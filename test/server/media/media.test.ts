@@ -200,4 +200,62 @@ describe('MMS and SMS, from the tool to the carrier and back', () => {
     expect(status).toBe(200);
     expect((await rig.media.store.listOutbox())[0]?.opens).toBe(0);
   });
+
+  describe('whose carrier says later what became of them', () => {
+    const settle = async (callId: string) => {
+      // The report is written down behind its answer, and the next attempt follows it.
+      for (let n = 0; n < 4; n += 1) await rig.media.deliver(1000);
+      return (await rig.media.rows(callId))[0]!;
+    };
+    const sentTo = async (mmsPrefixes: string[]) => {
+      const { messages } = await open(mmsPrefixes);
+      const [row] = await rig.media.store.listOutbox();
+      return { messages, callId: row!.event.callId };
+    };
+
+    it('are delivered: that is on record, and nothing is sent again', async () => {
+      const { messages, callId } = await sentTo(['+1']);
+      for (const status of ['sent', 'delivered', 'delivered', 'failed'] as const)
+        expect(await carrier!.report(messages[0]!, status)).toBe(204);
+      const row = await settle(callId);
+
+      expect(row).toMatchObject({ status: 'sent', receipt: 'delivered', deliveredBy: 'mms' });
+      expect(messages).toHaveLength(1);
+      const audit = await rig.media.store.listMediaAudit({ callId });
+      expect(audit.filter(({ type }) => type === 'delivery.reconciled')).toMatchObject([
+        { detail: 'delivered' },
+      ]);
+    });
+
+    it('reached nobody: the next way is taken, and after the last the caller is told on the line', async () => {
+      const { messages, callId } = await sentTo(['+1']);
+      expect(await carrier!.report(messages[0]!, 'undelivered', { errorCode: '30007' })).toBe(204);
+      expect(await settle(callId)).toMatchObject({ status: 'sent', deliveredBy: 'sms' });
+      expect(messages).toHaveLength(2);
+      // A late word about the first one is none about the second.
+      await carrier!.report(messages[0]!, 'delivered');
+      expect((await settle(callId)).receipt).toBeNull();
+
+      await carrier!.report(messages[1]!, 'failed', { errorCode: '30003' });
+      expect(await settle(callId)).toMatchObject({ status: 'sent', deliveredBy: 'spoken' });
+      expect(rig.media.spoken).toHaveLength(1);
+    });
+
+    it('reached nobody after the hang-up: the delivery is a dead letter', async () => {
+      const { messages, callId } = await sentTo(['+44']);
+      rig.media.live.clear();
+      await carrier!.report(messages[0]!, 'failed');
+
+      expect(await settle(callId)).toMatchObject({ status: 'dead_letter', lastError: 'call_ended' });
+      expect(messages).toHaveLength(1);
+    });
+
+    it('is believed only from the carrier', async () => {
+      const { messages, callId } = await sentTo(['+1']);
+      expect(await carrier!.report(messages[0]!, 'failed', { authToken: 'guessed' })).toBe(403);
+
+      expect(await settle(callId)).toMatchObject({ status: 'sent', receipt: null, deliveredBy: 'mms' });
+      expect(messages).toHaveLength(1);
+    });
+  });
 });

@@ -7,6 +7,9 @@ import { pageCookie } from '../../../src/server/media/index.ts';
 import { MediaRig } from '../../media/rig.ts';
 import { DeskDouble } from '../rig.ts';
 
+/** The messaging double's own. */
+export const MESSAGING_TOKEN = 'messaging-token';
+
 export interface MediaServerRig {
   readonly media: MediaRig;
   readonly url: string;
@@ -23,11 +26,11 @@ export async function openMediaServer(config: RealtimeConfigInput['media'] = {})
     media: { publicUrl: 'http://voice.example' },
   });
   const server = createVoiceServer({
-    config: realtimeConfigSchema.parse({ server: { port: 0 } }),
+    config: realtimeConfigSchema.parse({ server: { port: 0, publicUrl: 'http://voice.example' } }),
     desk: new DeskDouble(),
     clock: media.clock,
     media: media.media,
-    env: {},
+    env: { TWILIO_AUTH_TOKEN: MESSAGING_TOKEN },
   });
   const { url } = await server.listen();
   return {
