@@ -30,6 +30,7 @@ export function ApprovalCard({ approval, call }: { approval: ShownApproval; call
   const decidedAt = useSignal(0);
   const { status, canDecide, expiresAt } = approval;
   const isPending = status === 'pending';
+  const isOpen = call.isOpen.value;
   const left = expiresAt === null ? null : expiresAt - now.value;
   const isBusy = now.value - decidedAt.value < ANSWER_MS;
   const decide = (approve: boolean) => {
@@ -41,7 +42,7 @@ export function ApprovalCard({ approval, call }: { approval: ShownApproval; call
       <header>
         <Icon name="shield" size={18} />
         <h3>{isPending ? 'May I?' : OUTCOMES[status]}</h3>
-        {isPending && left !== null && (
+        {isPending && isOpen && left !== null && (
           <span class="dim" role="timer" aria-label="Time left to decide">
             {left > 0 ? clock(left) : 'time is up'}
           </span>
@@ -56,7 +57,7 @@ export function ApprovalCard({ approval, call }: { approval: ShownApproval; call
           <pre>{pretty(approval.args)}</pre>
         </details>
       )}
-      {isPending && canDecide && (
+      {isPending && canDecide && isOpen && (
         <div class="approval-buttons">
           <button type="button" class="primary" disabled={isBusy} onClick={() => decide(true)}>
             Approve
@@ -66,7 +67,7 @@ export function ApprovalCard({ approval, call }: { approval: ShownApproval; call
           </button>
         </div>
       )}
-      {isPending && !canDecide && <p class="hint">The operator decides this.</p>}
+      {isPending && !(canDecide && isOpen) && <p class="hint">The operator decides this.</p>}
     </section>
   );
 }

@@ -7,7 +7,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import { MAX_SHOWN_IDS, PAGE_PROTOCOL_VERSION, type PageEvent } from '../../src/leg/page/protocol.ts';
 import { type Line, type LineEffect, type LineEvent, step, type Way } from './connection.ts';
-import { EMPTY_CONVERSATION, noted, shownIds, told, typed } from './conversation.ts';
+import { EMPTY_CONVERSATION, noted, over, shownIds, told, typed } from './conversation.ts';
 import { Meters } from './meters.ts';
 import { type Devices, echoCancellationOf, listDevices, openMicrophone } from './microphone.ts';
 import { microphoneProblem } from './problems.ts';
@@ -286,6 +286,7 @@ export class Call {
     if (this.#looking !== null) clearInterval(this.#looking);
     this.#looking = null;
     this.player.srcObject = null;
+    this.conversation.value = over(this.conversation.value, Date.now());
     this.meters.stop();
   }
 }

@@ -28,7 +28,8 @@ export type Entry =
       readonly kind: 'tool';
       readonly key: string;
       readonly name: string;
-      readonly status: 'running' | 'done' | 'failed';
+      /** `left`: it still ran when the call ended. */
+      readonly status: 'running' | 'done' | 'failed' | 'left';
       readonly args: string | null;
       readonly progress: string | null;
       readonly output: string | null;
@@ -124,7 +125,7 @@ export function told(conversation: Conversation, event: PageEvent, now: number):
     case 'welcome':
       return event.resumed ? noted(conversation, 'The line is back.', now) : conversation;
     case 'ended':
-      return { ...conversation, state: null };
+      return over(conversation, now);
     case 'quality':
     case 'pong':
     case 'error':
@@ -132,6 +133,16 @@ export function told(conversation: Conversation, event: PageEvent, now: number):
     default:
       return event satisfies never;
   }
+}
+
+/** The call is over: what still runs is no longer told of. */
+export function over(conversation: Conversation, now: number): Conversation {
+  const entries = conversation.entries.map((entry) =>
+    entry.kind === 'tool' && entry.status === 'running'
+      ? { ...entry, status: 'left' as const, endedAt: now }
+      : entry,
+  );
+  return { ...conversation, entries, state: null };
 }
 
 /** The caller typed it; nobody tells it back. */

@@ -27,7 +27,7 @@ export function Quality({ call }: { call: Call }) {
   const numbers = call.numbers.value;
   const { latency } = call.conversation.value;
   const rows: readonly (readonly [string, string])[] = [
-    ['Way', call.way.value === 'socket' ? 'WebSocket (UDP did not get through)' : 'WebRTC'],
+    ['Way', call.way.value === 'socket' ? 'WebSocket, over TCP' : 'WebRTC'],
     ['Lost on the way here', percent(numbers.lossInPercent)],
     ['Lost on the way to the agent', percent(numbers.lossOutPercent)],
     ['Filled in here', percent(numbers.concealedPercent)],

@@ -9,7 +9,12 @@ import { Icon } from '../shared/icons.tsx';
 import { toolActivity } from './activity.ts';
 import type { Entry } from './conversation.ts';
 
-const WORDS = { running: 'running', done: 'done', failed: 'refused or failed' } as const;
+const WORDS = {
+  running: 'running',
+  done: 'done',
+  failed: 'refused or failed',
+  left: 'still running when the call ended',
+} as const;
 
 export function ToolRow({ tool, isOwner }: { tool: Extract<Entry, { kind: 'tool' }>; isOwner: boolean }) {
   const activity = toolActivity(tool);
@@ -19,6 +24,7 @@ export function ToolRow({ tool, isOwner }: { tool: Extract<Entry, { kind: 'tool'
       <span class={`tool-state tool-${tool.status}`}>
         {tool.status === 'done' && <Icon name="check" size={14} />}
         {tool.status === 'failed' && <Icon name="cross" size={14} />}
+        {tool.status === 'left' && '…'}
         {tool.status === 'running' && <span class="spinner" aria-hidden="true" />}
         <span class="visually-hidden">{WORDS[tool.status]}: </span>
       </span>
