@@ -8,9 +8,14 @@ import { WebSocket } from 'ws';
 import { OperatorSecret } from '../../../src/approval/index.ts';
 import { loadAudio } from '../../../src/audio/index.ts';
 import { CallDesk, defaultToolPolicy, loadPrompts } from '../../../src/call/index.ts';
+import { lineOf } from '../../../src/channel/realtime-channel.ts';
 import { realClock } from '../../../src/clock.ts';
 import { type RealtimeConfig, type RealtimeConfigInput, realtimeConfigSchema } from '../../../src/config.ts';
 import type { ToolGateway } from '../../../src/gateway/index.ts';
+import { WorkspacePolicy } from '../../../src/host/guards/workspace-policy.ts';
+import { FileStateStore, ToolRegistry } from '../../../src/host/index.ts';
+import { ToolRunner } from '../../../src/host/loop/tool-runner.ts';
+import { createMediaTools } from '../../../src/host/tools/media/index.ts';
 import {
   MessageJoiner,
   type PageCommandInput,
@@ -109,16 +114,20 @@ export async function pageRig(options: PageRigOptions = {}): Promise<PageRig> {
     return [say(turn.index === 0 ? 'Hello.' : 'Okay.', { durationMs: 200 })];
   });
   undo.push(() => model.close());
+  const pictures = media && mediaTools(media, directory);
+  const names = ['delete_file', 'look_up', ...(pictures ? ['send_test_image'] : [])];
   const gateway: ToolGateway = {
     getToolDefinitions: () =>
-      ['delete_file', 'look_up'].map((name) => ({
+      names.map((name) => ({
         type: 'function',
         function: { name, description: `Does ${name}.`, parameters: { type: 'object', properties: {} } },
       })),
     executeTool: async (sessionKey, name, args, context) =>
-      gate
-        ? gate.tools.executeTool(sessionKey, name, args, context)
-        : { content: `${name} done`, isError: false },
+      name === 'send_test_image' && pictures
+        ? pictures.executeTool(sessionKey, name, args, context)
+        : gate
+          ? gate.tools.executeTool(sessionKey, name, args, context)
+          : { content: `${name} done`, isError: false },
   };
   const desk = new CallDesk({
     config,
@@ -172,7 +181,10 @@ export async function pageRig(options: PageRigOptions = {}): Promise<PageRig> {
     await server.close(0);
     await records.close();
   });
-  if (media) await media.start();
+  if (media) {
+    media.line = lineOf(desk);
+    await media.start();
+  }
 
   const get: PageRig['get'] = (path, headers = {}) => fetch(`${url}${path}`, { headers, redirect: 'manual' });
   const post: PageRig['post'] = (path, body, headers = {}) =>
@@ -224,6 +236,21 @@ export async function pageRig(options: PageRigOptions = {}): Promise<PageRig> {
       return page;
     },
   };
+}
+
+/** The media tools in a registry, behind the loop's own runner. */
+function mediaTools(media: Media, workspace: string): ToolRunner {
+  const registry = new ToolRegistry();
+  const policy = new WorkspacePolicy({ workspace, reservedRoots: [] });
+  for (const tool of createMediaTools(media, { policy, listed: ['send_test_image'] }))
+    registry.register(tool);
+  return new ToolRunner({
+    registry,
+    sessions: { get: async () => ({ rows: [], metadata: {} }) as never },
+    fileStates: new FileStateStore(),
+    workspace,
+    restrictToWorkspace: true,
+  });
 }
 
 export function cookieOf(answer: Response): string {
