@@ -253,7 +253,7 @@ function kinds(root: string): Readonly<Record<string, readonly Call[]>> {
       list({ path: 'notes/' }),
       list({ path: 'notes', recursive: true }),
       list({ path: '.', recursive: true }),
-      list({ path: '.', max_entries: 3 }),
+      list({ path: 'notes', max_entries: 2 }),
       list({ path: 'missing' }),
       list({ path: 'a.txt' }),
       list({ path: root }),

@@ -101,7 +101,7 @@ function compared({ id }: NamedCall, host: Output, real: Output): [unknown, unkn
     if (entry.ignore !== undefined) {
       const pattern = new RegExp(entry.ignore, 'g');
       const [before, others] = [mine, theirs];
-      [mine, theirs] = [mine.replaceAll(pattern, '…'), theirs.replaceAll(pattern, '…')];
+      [mine, theirs] = [mine.replaceAll(pattern, ''), theirs.replaceAll(pattern, '')];
       if (mine !== before || theirs !== others) used.add(entry);
     } else if (
       new RegExp(entry.host ?? '').test(textOf(host)) &&

@@ -17,6 +17,8 @@ import {
 import { type Tool, type ToolArguments, toolError, toolText } from '../registry-tool.ts';
 import { flagArg, integerArg, strictParameters, textArg } from './arguments.ts';
 import { reportingFailure } from './file-failure.ts';
+import { displayPath } from './file-filter.ts';
+import { lineChanges } from './line-changes.ts';
 import { applyEdit } from './text-edit.ts';
 import { decodeUtf8 } from './text-lines.ts';
 
@@ -24,6 +26,13 @@ import { decodeUtf8 } from './text-lines.ts';
 export const MAX_EDIT_BYTES = 4 * 1024 * 1024;
 
 const MARKDOWN: ReadonlySet<string> = new Set(['.md', '.mdx', '.markdown']);
+
+/** The change in nanobot's words (since 0.3.5). */
+function summary(view: WorkspaceView, physical: string, before: string | null, after: string): string {
+  const { added, deleted } = lineChanges(before ?? '', after);
+  const stats = added + deleted > 0 ? ` (+${added}/-${deleted})` : '';
+  return `Patch applied:\n- ${before === null ? 'add' : 'update'} ${displayPath(view, physical, view.root)}${stats}`;
+}
 
 async function save(view: WorkspaceView, physical: string, path: string, content: string): Promise<void> {
   const fingerprint = await writeGuarded(view, physical, path, Buffer.from(content, 'utf8'));
@@ -43,7 +52,7 @@ async function edit(
     case 'missing':
       if (oldText !== '') return toolError(`Error: File not found: ${path}`);
       await save(view, physical, path, newText);
-      return toolText(`Successfully created ${physical}`);
+      return toolText(summary(view, physical, null, newText));
     case 'not-a-file':
       return toolError(`Error: Not a file: ${path}`);
     case 'too-large':
@@ -51,6 +60,7 @@ async function edit(
     case 'file':
       break;
   }
+  if (oldText === newText) return toolError('Error: new_text must be different from old_text.');
   const raw = decodeUtf8(file.bytes);
   if (raw === null) throw new Error('not a UTF-8 text file');
   if (oldText === '') {
@@ -58,7 +68,7 @@ async function edit(
       return toolError(`Error: Cannot create file — ${path} already exists and is not empty.`);
     }
     await save(view, physical, path, newText);
-    return toolText(`Successfully edited ${physical}`);
+    return toolText(summary(view, physical, raw, newText));
   }
   const warning = currentFileStates()?.editWarning(physical, file.fingerprint) ?? null;
   const outcome = applyEdit(raw, {
@@ -78,7 +88,9 @@ async function edit(
       return toolText(outcome.message);
     case 'edited':
       await save(view, physical, path, outcome.content);
-      return toolText(`${warning === null ? '' : `${warning}\n`}Successfully edited ${physical}`);
+      return toolText(
+        `${warning === null ? '' : `${warning}\n`}${summary(view, physical, raw, outcome.content)}`,
+      );
     default:
       return outcome satisfies never;
   }

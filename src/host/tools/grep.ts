@@ -37,6 +37,9 @@ export const MAX_GREP_CHARS = 128_000;
 /** Results returned when the call doesn't say. */
 export const DEFAULT_GREP_RESULTS = 250;
 
+/** Lines shown on either side of a match when the call doesn't say; nanobot's since 0.3.5. */
+export const DEFAULT_CONTEXT_LINES = 5;
+
 type OutputMode = 'content' | 'files_with_matches' | 'count';
 
 interface Matched {
@@ -56,7 +59,7 @@ interface Tally {
 
 function outputMode(args: ToolArguments): OutputMode {
   const mode = textArg(args, 'output_mode');
-  return mode === 'content' || mode === 'count' ? mode : 'files_with_matches';
+  return mode === 'files_with_matches' || mode === 'count' ? mode : 'content';
 }
 
 function resultLimit(args: ToolArguments, mode: OutputMode): number | null {
@@ -102,7 +105,7 @@ function rendered(args: ToolArguments, path: string, mode: OutputMode, tally: Ta
     (a, b) => b.modifiedMs - a.modifiedMs || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0),
   );
   const results = mode === 'content' ? tally.blocks : newestFirst;
-  const { items, note } = page<string | Matched>(results, limit, offset);
+  const { items, note } = page<string | Matched>(results, limit, offset, mode === 'content');
   if (note !== null && results.length > 0) notes.push(note);
   const lines = items.map((item) =>
     typeof item === 'string' ? item : mode === 'count' ? `${item.path}: ${item.matches}` : item.path,
@@ -159,8 +162,8 @@ async function search(
         path: shown,
         blockChars: mode === 'content' ? MAX_GREP_CHARS - tally.chars : 0,
         firstOnly: mode === 'files_with_matches',
-        before: integerArg(args, 'context_before') ?? 0,
-        after: integerArg(args, 'context_after') ?? 0,
+        before: integerArg(args, 'context_before') ?? DEFAULT_CONTEXT_LINES,
+        after: integerArg(args, 'context_after') ?? DEFAULT_CONTEXT_LINES,
       });
       if (matches > 0) tally.files.push({ path: shown, matches, modifiedMs: file.modifiedMs });
       for (const each of blocks) {
@@ -181,8 +184,8 @@ export function grepTool(policy: WorkspacePolicy, clock: Clock): Tool {
   return {
     name: 'grep',
     description:
-      'Search the content of files with a regular expression. Returns the paths of files that match; set ' +
-      "output_mode to 'content' for the lines, 'count' for numbers. Binary and very large files are passed over.",
+      'Search the content of files with a regular expression. Returns the lines that match with what is around them; ' +
+      "set output_mode to 'files_with_matches' for paths, 'count' for numbers. Binary and very large files are passed over.",
     parameters: strictParameters(
       {
         pattern: {
@@ -200,10 +203,10 @@ export function grepTool(policy: WorkspacePolicy, clock: Clock): Tool {
           type: 'string',
           enum: ['content', 'files_with_matches', 'count'],
           description:
-            'content: matching lines; files_with_matches: paths (default); count: matches per file',
+            'content: matches with context (default); files_with_matches: paths; count: matches per file',
         },
-        context_before: count('Lines to show before each match'),
-        context_after: count('Lines to show after each match'),
+        context_before: count(`Lines to show before each match (default ${DEFAULT_CONTEXT_LINES})`),
+        context_after: count(`Lines to show after each match (default ${DEFAULT_CONTEXT_LINES})`),
         max_matches: { type: 'integer', minimum: 1, maximum: 1000, description: 'head_limit for content' },
         max_results: {
           type: 'integer',

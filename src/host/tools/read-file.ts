@@ -85,7 +85,7 @@ async function read(view: WorkspaceView, args: ToolArguments): Promise<ToolResul
   const text = decodeUtf8(file.bytes);
   if (text === null) {
     return toolError(
-      `Error: Cannot read binary file ${path} (MIME: unknown). Only UTF-8 text and images are supported.`,
+      `Error: Cannot read binary file ${path} (MIME: unknown). Only supported text files and images can be read.`,
     );
   }
   const result = numberedLines(text, window.offset, window.limit ?? DEFAULT_READ_LINES);

@@ -138,7 +138,7 @@ describe('write_file', () => {
 
     expect(await workspace.text('read_file', { path: 'a.txt' })).toContain('1| mine');
     expect(await workspace.text('edit_file', { path: 'a.txt', old_text: 'mine', new_text: 'x' })).toBe(
-      `Successfully edited ${at('a.txt')}`,
+      'Patch applied:\n- update a.txt (+1/-1)',
     );
   });
 });
@@ -151,7 +151,7 @@ describe('edit_file', () => {
     workspace.write('e.txt', 'one');
     await workspace.call('read_file', { path: 'e.txt' });
     utimesSync(at('e.txt'), 1, 1);
-    expect(await edit('one', 'two')).toBe(`Successfully edited ${at('e.txt')}`);
+    expect(await edit('one', 'two')).toBe('Patch applied:\n- update e.txt (+1/-1)');
     workspace.write('e.txt', 'three');
 
     expect(await edit('three', 'four')).toMatch(
@@ -216,7 +216,7 @@ describe('edit_file', () => {
   });
 
   it('creates a file from nothing, but never over one', async () => {
-    expect(await edit('', 'hello')).toBe(`Successfully created ${at('e.txt')}`);
+    expect(await edit('', 'hello')).toBe('Patch applied:\n- add e.txt (+1/-0)');
     expect(await edit('', 'other')).toContain(
       'Error: Cannot create file — e.txt already exists and is not empty.',
     );

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OutboundMessage } from '../../../src/host/bus/index.ts';
 import { makeWorkspace, SECRET, type TestWorkspace } from './workspace.ts';
 
-/** The texts below were recorded from nanobot 0.3.0 and are compared character for character. */
+/** The texts below were recorded from nanobot 0.3.5 and are compared character for character. */
 const HINT = '\n\n[Analyze the error above and try a different approach.]';
 
 const AVAILABLE =
@@ -129,7 +129,7 @@ describe('the recorded texts of file state', () => {
     expect(await workspace.call('edit_file', { path: 'a.txt', old_text: 'one', new_text: 'uno' })).toEqual(
       good(
         'Warning: file has not been read yet. Read it first to verify content before editing.\n' +
-          `Successfully edited ${workspace.root}/a.txt`,
+          'Patch applied:\n- update a.txt (+1/-1)',
       ),
     );
     expect(workspace.read('a.txt')).toBe('uno\ntwo\n');

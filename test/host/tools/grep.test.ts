@@ -23,7 +23,8 @@ beforeEach(() => {
 });
 afterEach(() => workspace.remove());
 
-const grep = (args: object) => workspace.text('grep', args);
+/** Paths, unless the call says otherwise. */
+const grep = (args: object) => workspace.text('grep', { output_mode: 'files_with_matches', ...args });
 
 describe('grep', () => {
   beforeEach(() => {
@@ -41,11 +42,13 @@ describe('grep', () => {
   });
 
   it('returns lines with what is around them', async () => {
-    expect(await grep({ pattern: '^alpha', path: 'b.txt', output_mode: 'content', context_after: 1 })).toBe(
+    const around = { context_before: 0, context_after: 1 };
+    expect(await workspace.text('grep', { pattern: '^alpha', path: 'b.txt', ...around })).toBe(
       'b.txt:1\n> 1| alpha\n  2| beta\n\nb.txt:3\n> 3| alphabet\n  4| gamma',
     );
-    expect(await grep({ pattern: 'a', path: 'b.txt', output_mode: 'content', head_limit: 1 })).toBe(
-      'b.txt:1\n> 1| alpha\n\n(pagination: limit=1, offset=0)',
+    expect(await workspace.text('grep', { pattern: 'a', path: 'b.txt', head_limit: 1 })).toBe(
+      'b.txt:1\n> 1| alpha\n  2| beta\n  3| alphabet\n  4| gamma\n\n' +
+        '(pagination: limit=1, offset=0; use offset=1 to continue)',
     );
   });
 
