@@ -1,7 +1,9 @@
 // Elsewhere: one Opus decoder was shared by everybody who spoke, and each garbled the other.
 
 import { describe, expect, it } from 'vitest';
-import { concatSamples, OpusDecoder, OpusEncoder } from '../../src/audio/index.ts';
+import { concatSamples, OpusDecoder, OpusEncoder, pcm16ToSamples } from '../../src/audio/index.ts';
+import { AudioReceiver, decoderCount } from '../../src/leg/webrtc/receiver.ts';
+import { writeRtp } from '../../src/leg/webrtc/rtp.ts';
 import { sine, toneLevelDb } from '../audio/signals.ts';
 
 const FRAME = 480;
@@ -40,5 +42,33 @@ describe('bug 55: two who speak at once', () => {
     decoder.free();
     decoder.free();
     expect(() => decoder.decode(new Uint8Array(3))).toThrow(/freed/);
+  });
+
+  it('have one decoder for each source, which knows nothing of the source before it and is freed', () => {
+    const rtp = (payloads: readonly Uint8Array[], ssrc: number) =>
+      payloads.map((payload, n) =>
+        writeRtp({ payloadType: 111, marker: false, sequence: n, timestamp: n * 960, ssrc, payload }),
+      );
+    const high = packetsOf(sine(2000, 24_000, 1));
+    const parts: Int16Array[] = [];
+    const before = decoderCount();
+    const receiver = new AudioReceiver({
+      payloadType: 111,
+      sampleRate: 24_000,
+      onAudio: (pcm) => parts.push(pcm16ToSamples(pcm)),
+    });
+    for (const [n, packet] of rtp(packetsOf(sine(300, 24_000, 1)), 1).entries())
+      receiver.receive(packet, n * 20);
+    parts.length = 0;
+    for (const [n, packet] of rtp(high, 2).entries()) receiver.receive(packet, 1100 + n * 20);
+    expect(decoderCount() - before).toBe(1);
+    receiver.close();
+    receiver.close();
+
+    expect(decoderCount()).toBe(before);
+    // The first packet of a new source only announces it.
+    const alone = new OpusDecoder(24_000);
+    expect(concatSamples(parts)).toEqual(concatSamples(high.slice(1).map((packet) => alone.decode(packet))));
+    alone.free();
   });
 });

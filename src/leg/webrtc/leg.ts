@@ -11,7 +11,7 @@ import { VoiceError } from '../../errors.ts';
 import type { CallLeg, CallLegEvents, LegCloseReason, ShowEvent } from '../contract.ts';
 import { type PageCommand, type PageLink, Playout } from '../page/index.ts';
 import { WEBRTC_CAPABILITIES } from './capabilities.ts';
-import type { NativeConnection } from './native.ts';
+import type { MediaConnection } from './native.ts';
 import { AudioReceiver, type ReceiverCounters } from './receiver.ts';
 import { parseRtcp, roundTripMs, writeReport } from './rtcp.ts';
 import { isRtcp } from './rtp.ts';
@@ -30,7 +30,7 @@ export const LINGER_MS = 250;
 const LISTENER_BUFFER_MS = 60;
 
 export interface WebRtcLegOptions {
-  readonly connection: NativeConnection;
+  readonly connection: MediaConnection;
   readonly clock: Clock;
   readonly link: PageLink | null;
   readonly payloadType: number;

@@ -34,12 +34,22 @@ export interface ConnectionSink {
  */
 const closing = new Set<NativeConnection>();
 
+/** What a leg needs of a connection. */
+export interface MediaConnection {
+  /** Sets the one who is told, in place of the one before. */
+  listen(sink: ConnectionSink | null): void;
+  /** Sends a packet, RTP or RTCP; drops it while the connection is not up. */
+  send(packet: Buffer): void;
+  /** Idempotent; the sink is told nothing any more. */
+  close(): void;
+}
+
 export interface Gathered {
   readonly description: string;
   readonly candidates: readonly Candidate[];
 }
 
-export class NativeConnection {
+export class NativeConnection implements MediaConnection {
   readonly #peer: PeerConnection;
   #track: Track | null = null;
   #channel: DataChannel | null = null;
@@ -63,7 +73,6 @@ export class NativeConnection {
     this.#peer.onDataChannel((channel) => this.#onChannel(channel));
   }
 
-  /** Sets the one who is told, in place of the one before. */
   listen(sink: ConnectionSink | null): void {
     this.#sink = sink;
   }
@@ -96,7 +105,6 @@ export class NativeConnection {
     }
   }
 
-  /** Sends a packet, RTP or RTCP; drops it while the connection is not up. */
   send(packet: Buffer): void {
     const track = this.#track;
     if (this.#isClosed || !track?.isOpen()) return;
@@ -107,7 +115,6 @@ export class NativeConnection {
     }
   }
 
-  /** Idempotent; the sink is told nothing any more. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

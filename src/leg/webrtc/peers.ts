@@ -131,13 +131,15 @@ export class WebRtcPeers {
     if (!peer) throw new VoiceError('LEG_CLOSED', 'There is no such connection any more.');
     const { ice, candidates } = parseFragment(fragment);
     const known = peer.offer.ice;
-    const isSame = (ice.ufrag ?? known.ufrag) === known.ufrag && (ice.pwd ?? known.pwd) === known.pwd;
-    if (!isSame && ice.ufrag !== undefined && ice.ufrag !== known.ufrag && ice.pwd !== undefined)
+    const isOther = (given: string | undefined, ours: string) => given !== undefined && given !== ours;
+    const otherUfrag = isOther(ice.ufrag, known.ufrag);
+    const otherPwd = isOther(ice.pwd, known.pwd);
+    if (otherUfrag && otherPwd)
       throw new VoiceError(
         'WEBRTC_RESTART_UNSUPPORTED',
         'ICE can not be restarted here: make a new offer that names the call.',
       );
-    if (!isSame || (etag !== null && etag !== peer.etag))
+    if (otherUfrag || otherPwd || (etag !== null && etag !== peer.etag))
       throw new VoiceError('WEBRTC_SESSION_MISMATCH', 'The candidates are of another ICE session.');
     for (const candidate of candidates) this.#addCandidate(peer, candidate);
   }

@@ -20,7 +20,7 @@ const shape = fc.record({
 });
 
 /** A packet with everything that a header may have, by the picture in RFC 3550. */
-function build(p: fc.TypeOfArbitrary<typeof shape>): Buffer {
+function build(p: typeof shape extends fc.Arbitrary<infer T> ? T : never): Buffer {
   const head = Buffer.alloc(12);
   head[0] = 0x80 | (p.padding > 0 ? 0x20 : 0) | (p.extension ? 0x10 : 0) | p.sources.length;
   head[1] = (p.marker ? 0x80 : 0) | p.payloadType;
