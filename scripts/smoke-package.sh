@@ -13,6 +13,16 @@ cd "$work/app"
 echo '{"name":"smoke","version":"1.0.0","private":true,"type":"module"}' >package.json
 npm install --silent --no-fund --no-audit "$work/$tarball"
 
+# The pages are in it: two documents, and every file that they name.
+pages="$work/app/node_modules/nanobot-channel-realtime/web/dist"
+for page in talk operate; do
+  grep -oE '\./assets/[A-Za-z0-9._-]+' "$pages/$page.html" | while read -r file; do
+    [ -s "$pages/$file" ] || { echo "$page.html names $file, which is not in the package" && exit 1; }
+  done
+done
+ls "$pages"/assets/*.js "$pages"/assets/*.css >/dev/null
+echo "pages: $(du -ch "$pages"/assets/* | tail -n 1 | cut -f1) in all"
+
 node="$root/node_modules/.bin/node"
 bin="$work/app/node_modules/nanobot-channel-realtime/bin/nanobot-realtime.js"
 

@@ -14,6 +14,7 @@ import { clock } from '../shared/format.ts';
 import { type CallDetail, callDetailSchema, forgetRecord, hangUp, type Turn } from './api.ts';
 import { BackLink, endedBy } from './calls.tsx';
 import { useResource } from './resource.ts';
+import { TableFrame } from './table-frame.tsx';
 import { TimelineView } from './timeline-view.tsx';
 
 /** A recording up to this size is read for its picture; of a longer one there is the rest. */
@@ -144,7 +145,7 @@ function Picture({ detail: { record, audio }, audioPath }: { detail: CallDetail;
         {error}
       </p>
       <TimelineView record={record} peaks={peaks} audio={player} />
-      <div class="table-frame">
+      <TableFrame label="What happened, in order">
         <table class="happenings">
           <caption class="visually-hidden">What happened, in order</caption>
           <thead>
@@ -175,7 +176,7 @@ function Picture({ detail: { record, audio }, audioPath }: { detail: CallDetail;
             ))}
           </tbody>
         </table>
-      </div>
+      </TableFrame>
     </section>
   );
 }

@@ -12,6 +12,7 @@ import { now } from '../shared/now.ts';
 import { type CallInfo, callsSchema, hangUp } from './api.ts';
 import { Latency } from './latency.tsx';
 import { useResource } from './resource.ts';
+import { TableFrame } from './table-frame.tsx';
 
 const IDENTITIES: Readonly<Record<string, string>> = {
   none: 'unknown',
@@ -90,7 +91,7 @@ export function CallsView() {
 
 function CallTable({ calls }: { calls: readonly CallInfo[] }) {
   return (
-    <div class="table-frame">
+    <TableFrame label="Calls before">
       <table>
         <thead>
           <tr>
@@ -128,7 +129,7 @@ function CallTable({ calls }: { calls: readonly CallInfo[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableFrame>
   );
 }
 

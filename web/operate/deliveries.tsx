@@ -10,6 +10,7 @@ import { span } from '../shared/format.ts';
 import { now } from '../shared/now.ts';
 import { changeDelivery, type Delivery, deliveriesSchema } from './api.ts';
 import { useResource } from './resource.ts';
+import { TableFrame } from './table-frame.tsx';
 
 const STATES: Readonly<Record<Delivery['state'], readonly [text: string, tone: 'good' | 'busy' | 'bad']>> = {
   pending: ['waiting', 'busy'],
@@ -66,7 +67,7 @@ export function DeliveriesView({ has }: { has: boolean }) {
         {all.length === 0 ? (
           <p class="empty">{deliveries.value ? 'Nothing was sent.' : (deliveries.error ?? 'Loading…')}</p>
         ) : (
-          <div class="table-frame">
+          <TableFrame label="Deliveries">
             <table>
               <thead>
                 <tr>
@@ -90,7 +91,7 @@ export function DeliveriesView({ has }: { has: boolean }) {
                 ))}
               </tbody>
             </table>
-          </div>
+          </TableFrame>
         )}
       </section>
     </>

@@ -8,6 +8,7 @@ import { useSignal } from '@preact/signals';
 import { ApiError } from '../shared/api.ts';
 import { type Grant, grantsSchema, revokeGrant } from './api.ts';
 import { useResource } from './resource.ts';
+import { TableFrame } from './table-frame.tsx';
 
 const SCOPES: Readonly<Record<string, string>> = {
   call: 'one call',
@@ -36,7 +37,7 @@ export function Grants() {
       {all.length === 0 ? (
         <p class="empty">Every request is asked about.</p>
       ) : (
-        <div class="table-frame">
+        <TableFrame label="Grants">
           <table>
             <thead>
               <tr>
@@ -70,7 +71,7 @@ export function Grants() {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableFrame>
       )}
     </section>
   );

@@ -12,8 +12,8 @@ import { linksSchema, makeLink, takeBackLink } from './api.ts';
 import { useResource } from './resource.ts';
 
 const PERIODS = [
-  [15, '15 minutes'],
   [60, '1 hour'],
+  [15, '15 minutes'],
   [1440, '1 day'],
 ] as const;
 
@@ -124,7 +124,7 @@ function NewLink({ onMade }: { onMade: () => void }) {
           <span>Good for</span>
           <select name="ttl">
             {PERIODS.map(([minutes, name]) => (
-              <option key={minutes} value={String(minutes)} selected={minutes === 60}>
+              <option key={minutes} value={String(minutes)}>
                 {name}
               </option>
             ))}

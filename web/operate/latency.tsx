@@ -8,6 +8,7 @@ import { useSignal } from '@preact/signals';
 import { milliseconds } from '../shared/format.ts';
 import { type Figures, latencySchema } from './api.ts';
 import { useResource } from './resource.ts';
+import { TableFrame } from './table-frame.tsx';
 
 const PERIODS = [
   [1, 'last hour'],
@@ -22,7 +23,7 @@ function Cells({ figures }: { figures: Figures }) {
   return (
     <>
       {(['p50', 'p90', 'p99'] as const).map((name) => (
-        <td key={name} class={`number ${figures.n < enough[name] ? 'dim' : ''}`}>
+        <td key={name} class={`number ${figures.n < enough[name] ? 'few' : ''}`}>
           {milliseconds(figures[name])}
         </td>
       ))}
@@ -59,7 +60,7 @@ export function Latency() {
           {latency.error ?? (turns === null ? 'Loading…' : 'No turn was answered in this time.')}
         </p>
       ) : (
-        <div class="table-frame">
+        <TableFrame label="Time to answer">
           <table>
             <thead>
               <tr>
@@ -98,7 +99,7 @@ export function Latency() {
                 ))}
             </tbody>
           </table>
-        </div>
+        </TableFrame>
       )}
       {turns !== null && turns.n > 0 && turns.n < enough.p99 && (
         <p class="hint">Grey: too few turns for that percentile to say much.</p>
