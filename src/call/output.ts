@@ -133,6 +133,11 @@ export class Output {
   tick(now: number): void {
     const leg = this.#leg;
     if (!leg) return;
+    this.#letGo(leg, now);
+    for (const hearing of this.#ledger.settle(now)) this.#ended(hearing);
+  }
+
+  #letGo(leg: CallLeg, now: number): void {
     for (const paced of this.#pacer.due(now)) {
       const { itemId, frame, last } = paced;
       const frameMs = frame.byteLength / this.#bytesPerMs;
@@ -148,7 +153,6 @@ export class Output {
       this.#unmarkedMs += frameMs;
       if (last || this.#unmarkedMs >= MARK_EVERY_MS) this.#mark(leg, now);
     }
-    for (const hearing of this.#ledger.settle(now)) this.#ended(hearing);
   }
 
   /** The leg confirmed a mark. */
@@ -205,6 +209,8 @@ export class Output {
     if (!this.#pacer.push(item.itemId, audio)) return false;
     for (const hearing of this.#ledger.received(item, audio.byteLength / this.#bytesPerMs, now))
       this.#ended(hearing);
+    // What the leg has room for does not wait for the next tick.
+    if (this.#leg) this.#letGo(this.#leg, now);
     return true;
   }
 

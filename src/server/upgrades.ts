@@ -95,7 +95,7 @@ export class Upgrades {
       this.#wss.handleUpgrade(request, socket, head, (ws) => {
         socket.off('error', onError);
         this.#metrics.countRequest('twilio_media', 101);
-        this.#media.accept(new WsTextSocket(ws), upgrade);
+        this.#media.accept(new WsTextSocket(ws, socket), upgrade);
       });
     } catch (error) {
       const { status, body } = errorAnswer(error);

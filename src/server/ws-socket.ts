@@ -1,13 +1,18 @@
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { TextSocket, TextSocketSink } from '../leg/index.ts';
+import { TextFrameWriter } from '../text-frames.ts';
 
 /** A `ws` WebSocket as the socket of a leg. */
 export class WsTextSocket implements TextSocket {
   readonly #ws: WebSocket;
+  readonly #writer: TextFrameWriter;
   #sink: TextSocketSink | null = null;
 
-  constructor(ws: WebSocket) {
+  /** @param socket - the stream that `ws` was given, without extensions; text goes to it past `ws` */
+  constructor(ws: WebSocket, socket: Duplex) {
     this.#ws = ws;
+    this.#writer = new TextFrameWriter(socket, false);
     ws.on('message', (data, isBinary) => {
       if (!this.#sink) return;
       // `ws` has checked a text frame's UTF-8; its data is a Buffer unless `binaryType` was changed.
@@ -19,7 +24,7 @@ export class WsTextSocket implements TextSocket {
   }
 
   get bufferedAmount(): number {
-    return this.#ws.bufferedAmount;
+    return this.#ws.bufferedAmount + this.#writer.pendingBytes;
   }
 
   listen(sink: TextSocketSink | null): void {
@@ -27,10 +32,11 @@ export class WsTextSocket implements TextSocket {
   }
 
   send(text: string): void {
-    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(text);
+    if (this.#ws.readyState === this.#ws.OPEN) this.#writer.send(text);
   }
 
   close(code?: number, reason?: string): void {
+    this.#writer.flush();
     this.#ws.close(code, reason);
   }
 }

@@ -13,6 +13,13 @@ export const MAX_MESSAGE_CHARS = 64 * 1024;
 /** Longest payload of one `media` message, in base64 characters: one second of µ-law. */
 export const MAX_PAYLOAD_CHARS = 10_668;
 
+/**
+ * A `media` message written as Twilio writes it, to the letter; every other way to write one is the parser's. Escapes
+ * are not in it, so a text that fits means what it says.
+ */
+const MEDIA =
+  /^\{"event":"media","sequenceNumber":"\d{1,12}","media":\{"track":"inbound","chunk":"\d{1,12}","timestamp":"(\d{1,12})","payload":"([A-Za-z0-9+/]{0,10666}={0,2})"\},"streamSid":"(\w{1,64})"\}$/;
+
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const sid = z.string().min(1).max(64);
@@ -74,6 +81,8 @@ export type TwilioMessage =
 export function parseTwilioMessage(data: string | Uint8Array): TwilioMessage {
   if (typeof data !== 'string') throw protocolError('a binary frame');
   if (data.length > MAX_MESSAGE_CHARS) throw protocolError('a message that is too long');
+  const usual = MEDIA.exec(data);
+  if (usual) return usualMedia(usual);
   let json: unknown;
   try {
     json = JSON.parse(data);
@@ -107,6 +116,11 @@ export function parseTwilioMessage(data: string | Uint8Array): TwilioMessage {
     default:
       return { event: 'unknown' };
   }
+}
+
+function usualMedia([, timestamp = '', payload = '', streamSid = '']: RegExpExecArray): TwilioMedia {
+  if (payload.length % 4 !== 0) throw protocolError('a payload that is not base64');
+  return { event: 'media', streamSid, track: 'inbound', timestampMs: Number(timestamp), payload };
 }
 
 /** `media` comes fifty times a second and call: checked by hand, without a schema's allocations. */

@@ -86,9 +86,12 @@ export function sessionChange(
   } satisfies SessionUpdateEvent);
 }
 
+/** The type's own spelling, checked. */
+const APPEND: InputAudioBufferAppendEvent['type'] = 'input_audio_buffer.append';
+
 /** No `event_id`: it is never acknowledged, and it is sent fifty times a second. */
 export function audioAppend(audio: string): string {
-  return JSON.stringify({ type: 'input_audio_buffer.append', audio } satisfies InputAudioBufferAppendEvent);
+  return `{"type":"${APPEND}","audio":${JSON.stringify(audio)}}`;
 }
 
 export function messageItem(eventId: string, { role, text }: HistoryItem): string {

@@ -6,6 +6,7 @@
  */
 
 import WebSocket from 'ws';
+import { TextFrameWriter } from '../../text-frames.ts';
 
 /** Longest message we read; an `output_audio.delta` of ten seconds of 24 kHz PCM has 640 KB. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -51,6 +52,10 @@ export const openWebSocket: OpenModelSocket = ({ url, headers }, sink) => {
     maxPayload: MAX_MESSAGE_BYTES,
     followRedirects: false,
   });
+  let writer: TextFrameWriter | null = null;
+  socket.on('upgrade', (response) => {
+    writer = new TextFrameWriter(response.socket, true);
+  });
   socket.on('open', () => sink.opened());
   socket.on('unexpected-response', (request, response) => {
     sink.refused(response.statusCode ?? 0);
@@ -63,15 +68,18 @@ export const openWebSocket: OpenModelSocket = ({ url, headers }, sink) => {
   socket.on('close', (code) => sink.closed(code));
   return {
     get bufferedAmount() {
-      return socket.bufferedAmount;
+      return socket.bufferedAmount + (writer?.pendingBytes ?? 0);
     },
     send: (text) => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+      if (socket.readyState === WebSocket.OPEN) writer?.send(text);
     },
     ping: () => {
       if (socket.readyState === WebSocket.OPEN) socket.ping();
     },
-    close: (code) => socket.close(code),
+    close: (code) => {
+      writer?.flush();
+      socket.close(code);
+    },
     terminate: () => socket.terminate(),
   };
 };

@@ -1,0 +1,106 @@
+/**
+ * Text messages of an open WebSocket, written as one buffer each. `ws` writes a message as two (its head and its body),
+ * which is another system call, and a message is sent a hundred times a second and call. Reading, pings and the closing
+ * handshake stay with `ws`; both write whole frames to the same socket, so they may take turns.
+ *
+ * What is sent in one turn of the event loop leaves in one write.
+ * RFC 6455, section 5.2: https://datatracker.ietf.org/doc/html/rfc6455#section-5.2
+ *
+ * @module
+ */
+
+import { randomFillSync } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+
+/** FIN and opcode 1. */
+const FINAL_TEXT = 0x81;
+const MASK_BIT = 0x80;
+const MASK_BYTES = 4;
+/** Masking keys that are drawn at once. */
+const KEY_POOL_BYTES = 8192;
+
+const keys = Buffer.alloc(KEY_POOL_BYTES);
+let nextKey = KEY_POOL_BYTES;
+
+/** One whole frame. A client's are masked with a key of their own. */
+export function textFrame(text: string, masked: boolean): Buffer {
+  const length = Buffer.byteLength(text);
+  const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
+  const bodyAt = 2 + lengthBytes + (masked ? MASK_BYTES : 0);
+  const frame = Buffer.allocUnsafe(bodyAt + length);
+  frame[0] = FINAL_TEXT;
+  frame[1] = (masked ? MASK_BIT : 0) | (lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127);
+  if (lengthBytes === 2) frame.writeUInt16BE(length, 2);
+  else if (lengthBytes === 8) frame.writeBigUInt64BE(BigInt(length), 2);
+  frame.write(text, bodyAt);
+  if (masked) mask(frame, bodyAt);
+  return frame;
+}
+
+function mask(frame: Buffer, bodyAt: number): void {
+  if (nextKey >= KEY_POOL_BYTES) {
+    randomFillSync(keys);
+    nextKey = 0;
+  }
+  const keyAt = bodyAt - MASK_BYTES;
+  for (let i = 0; i < MASK_BYTES; i += 1) frame[keyAt + i] = keys[nextKey + i] ?? 0;
+  nextKey += MASK_BYTES;
+  const a = frame[keyAt] ?? 0;
+  const b = frame[keyAt + 1] ?? 0;
+  const c = frame[keyAt + 2] ?? 0;
+  const d = frame[keyAt + 3] ?? 0;
+  const end = frame.length;
+  const quads = end - ((end - bodyAt) % 4);
+  let at = bodyAt;
+  for (; at < quads; at += 4) {
+    frame[at] = (frame[at] ?? 0) ^ a;
+    frame[at + 1] = (frame[at + 1] ?? 0) ^ b;
+    frame[at + 2] = (frame[at + 2] ?? 0) ^ c;
+    frame[at + 3] = (frame[at + 3] ?? 0) ^ d;
+  }
+  for (let key = keyAt; at < end; at += 1, key += 1) frame[at] = (frame[at] ?? 0) ^ (frame[key] ?? 0);
+}
+
+/** Writers with something to write when this turn of the event loop is over. */
+let waiting: TextFrameWriter[] = [];
+
+function flushAll(): void {
+  const writers = waiting;
+  waiting = [];
+  for (const writer of writers) writer.flush();
+}
+
+export class TextFrameWriter {
+  readonly #socket: Duplex;
+  readonly #masked: boolean;
+  #frames: Buffer[] = [];
+  #bytes = 0;
+
+  /** @param masked - as a client has to, and a server must not */
+  constructor(socket: Duplex, masked: boolean) {
+    this.#socket = socket;
+    this.#masked = masked;
+  }
+
+  /** Bytes that are not with the socket yet. */
+  get pendingBytes(): number {
+    return this.#bytes;
+  }
+
+  send(text: string): void {
+    const frame = textFrame(text, this.#masked);
+    if (this.#frames.length === 0 && waiting.push(this) === 1) process.nextTick(flushAll);
+    this.#frames.push(frame);
+    this.#bytes += frame.length;
+  }
+
+  /** Hands over what waits now: something that has to come behind it is about to be written. */
+  flush(): void {
+    const frames = this.#frames;
+    const only = frames[0];
+    if (only === undefined) return;
+    this.#frames = [];
+    this.#bytes = 0;
+    if (this.#socket.writable) this.#socket.write(frames.length === 1 ? only : Buffer.concat(frames));
+  }
+}
