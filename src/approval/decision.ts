@@ -8,8 +8,9 @@ import type { ApprovalInput } from '../config-approvals.ts';
 import type { ApprovalRow } from '../store/index.ts';
 import { isAtLeastInput, type Policy } from './policy.ts';
 
+const INPUTS = ['button', 'keypad', 'speech', 'page', 'command_line', 'message', 'webhook'] as const;
 /** How a decision came. The last four are the operator's and as strong as a button. */
-export type DecisionInput = 'button' | 'keypad' | 'speech' | 'page' | 'command_line' | 'message' | 'webhook';
+export type DecisionInput = (typeof INPUTS)[number];
 export type GrantScope = 'once' | 'call' | 'session' | 'permanent';
 
 /** The operator: whoever holds the page's login or the command line's secret. */
@@ -58,21 +59,44 @@ export function refusalOf(
   if (record.expiresAt <= now) return 'expired';
   if (decision.generation !== undefined && decision.generation !== record.generation)
     return 'stale_connection';
-  if (decision.by !== OPERATOR) {
-    const known = policy.config.approvers;
-    if (known.length > 0 && !known.some(({ name }) => name === decision.by)) return 'not_an_approver';
-    if (record.approvers && !record.approvers.includes(decision.by)) return 'not_an_approver';
-  }
+  if (!mayDecide(decision.by, record, policy)) return 'not_an_approver';
   // Anybody who may decide may say no, by whatever means.
   if (!decision.approve) return null;
   if (policy.config.separateRequester && record.requester !== null) {
     if (record.requester === decision.by || record.requester === decision.sender) return 'own_request';
   }
   if (policy.isDenied(record.tool)) return 'denied_by_policy';
-  const strength = strengthOf(decision.input);
-  if (!isAtLeastInput(strength, policy.minimumInput(record.tool))) return 'input_too_weak';
-  if (!isAtLeastInput(strength, record.minInput)) return 'input_too_weak';
+  if (!isStrongEnough(decision.input, record, policy)) return 'input_too_weak';
   return mayGrant(decision, record) ? null : 'scope_not_allowed';
+}
+
+/**
+ * Whether an approval that was given still counts when its call is to run: the policy may have changed since.
+ *
+ * @returns why not; `null` when it does
+ */
+export function objectionTo(record: ApprovalRow, policy: Policy): string | null {
+  if (policy.isDenied(record.tool)) return 'the policy forbids it now';
+  const { decidedBy, decidedInput } = record;
+  if (decidedBy === null || !mayDecide(decidedBy, record, policy)) return 'who approved it may not any more';
+  if (policy.config.separateRequester && record.requester === decidedBy)
+    return 'who asked for it may not approve it any more';
+  // An input that no decision has is as weak as the weakest.
+  const input = INPUTS.find((each) => each === decidedInput) ?? 'speech';
+  return isStrongEnough(input, record, policy) ? null : 'the policy wants a stronger approval now';
+}
+
+function mayDecide(by: string, record: ApprovalRow, { config }: Policy): boolean {
+  if (by === OPERATOR) return true;
+  if (config.approvers.length > 0 && !config.approvers.some(({ name }) => name === by)) return false;
+  return record.approvers?.includes(by) ?? true;
+}
+
+function isStrongEnough(input: DecisionInput, record: ApprovalRow, policy: Policy): boolean {
+  const strength = strengthOf(input);
+  return (
+    isAtLeastInput(strength, policy.minimumInput(record.tool)) && isAtLeastInput(strength, record.minInput)
+  );
 }
 
 function strengthOf(input: DecisionInput): ApprovalInput {

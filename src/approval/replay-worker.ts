@@ -12,6 +12,7 @@ import type { Logger } from '../observe/index.ts';
 import type { ApprovalRow } from '../store/index.ts';
 import { type Approvals, MAX_OUTCOME_CHARS } from './approvals.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
+import { objectionTo } from './decision.ts';
 import type { Policy } from './policy.ts';
 import { type ReplayToken, withReplayToken } from './replay-token.ts';
 
@@ -149,11 +150,10 @@ export class ReplayWorker {
   #objection(record: ApprovalRow, at: number): string | null {
     const policy = this.#options.policy();
     if (record.expiresAt <= at) return 'expired';
-    if (policy.isDenied(record.tool)) return 'the policy forbids it now';
     if (record.tenant !== policy.config.deferred.tenant) return 'it belongs to another tenant';
     if (record.args === null || sha256(record.args) !== record.argsHash)
       return 'its arguments are not the approved ones';
-    return null;
+    return objectionTo(record, policy);
   }
 
   async #run(record: ApprovalRow, args: string): Promise<void> {

@@ -138,7 +138,11 @@ export class ApprovalSystem {
       this.#mirror?.follow(record);
       this.#cards.follow(record);
     });
-    this.approvals.on('changedElsewhere', (record) => this.#mirror?.follow(record));
+    this.approvals.on('changedElsewhere', (record) => {
+      this.#mirror?.follow(record);
+      // Whoever asked sent the card; here it is only forgotten when it is over.
+      if (record.status !== 'pending') this.#cards.follow(record);
+    });
     this.#follower = new ChangeFollower({
       store,
       clock,

@@ -54,12 +54,16 @@ export function createLatePart(
 }
 
 /** Ties the system to the host that runs the tools. */
-export function startApprovals(approvals: ApprovalSystem, host: EmbeddedHost, logger: Logger): Promise<void> {
+export function startApprovals(
+  approvals: Pick<ApprovalSystem, 'start'>,
+  host: Pick<EmbeddedHost, 'gateway' | 'channels' | 'bus'>,
+  logger: Logger,
+): Promise<void> {
   return approvals.start({
     gateway: host.gateway,
     message({ channel, chatId }, content) {
-      // A chat of the voice channel is a call; nobody reads messages there.
-      if (channel === 'realtime') return false;
+      // A chat of the voice channel is a call; nobody reads messages there, and nobody where there is no channel.
+      if (channel === 'realtime' || !Object.hasOwn(host.channels.getStatus(), channel)) return false;
       try {
         host.bus.publishOutbound({ channel, chatId, content, media: [], metadata: {} });
         return true;

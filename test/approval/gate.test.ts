@@ -351,6 +351,35 @@ describe('a decision', () => {
     expect(tools.ran).toEqual([]);
   });
 
+  it.each<[string, object, string]>([
+    ['who gave it may not any more', { approvers: [{ name: 'bob' }] }, 'who approved it may not any more'],
+    [
+      'it wants more than a key now',
+      { inline: { minimum: { 'delete_*': 'button' } } },
+      'the policy wants a stronger approval now',
+    ],
+    [
+      'who asked may not approve any more',
+      { separateRequester: true },
+      'who asked for it may not approve it any more',
+    ],
+  ])('is checked against the policy again when it runs: %s', async (_what, edit, reason) => {
+    const toolGate = { ...DELETE, approvers: [{ name: 'anna' }] };
+    const store = new MemoryApprovalStore();
+    const first = await rig({ toolGate, started: false, store });
+    await first.call('delete_file', file);
+    const { id } = await first.onlyPending();
+    store.rows.set(id, { ...store.rows.get(id)!, requester: 'anna' });
+    expect((await first.approve(id, { by: 'anna', input: 'keypad' })).ok).toBe(true);
+
+    // The process comes back with another config.
+    const second = await rig({ toolGate: { ...toolGate, ...edit }, store });
+    await settle();
+
+    expect(await store.getApproval(id)).toMatchObject({ status: 'cancelled', reason });
+    expect(second.tools.ran).toEqual([]);
+  });
+
   it('does not run arguments that were changed in the store after it', async () => {
     const store = new MemoryApprovalStore();
     const { system, host, call, approve, onlyPending, tools } = await rig({
