@@ -13,7 +13,9 @@ import {
   RECONCILE_SETTLE_MS,
   SEND_TIMEOUT_MS,
 } from '../../src/media/limits.ts';
+import { TAKE_OVER_LOOK_MS } from '../../src/media/outbox-worker.ts';
 import type { MediaEvent } from '../../src/media/pages.ts';
+import { openStore } from '../../src/store/index.ts';
 import { FakeMessaging } from '../../src/testing/fake-messaging.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import { MediaRig, NUMBER, type RigOptions } from './rig.ts';
@@ -536,3 +538,89 @@ describe("a chat of the host's", () => {
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+describe('what another node has left lying', () => {
+  /** A store that says of every row that it is another node's, and gives out so many in all. */
+  const foreign = async (count = Number.POSITIVE_INFINITY) => {
+    const store = await openStore({ engine: 'sqlite', file: ':memory:' });
+    const asked: (readonly string[] | null)[] = [];
+    const real = store.claimOutbox.bind(store);
+    let left = count;
+    const claimOutbox: typeof store.claimOutbox = async (options) => {
+      asked.push(options.takeOver?.routes ?? null);
+      if (left <= 0) return [];
+      const claimed = await real(options);
+      left -= claimed.length;
+      return claimed.map((each) => ({ ...each, isForeign: true }));
+    };
+    return { store: Object.assign(store, { claimOutbox }), asked };
+  };
+
+  it('is asked for now and then, by the ways that go from anywhere', async () => {
+    const { store, asked } = await foreign();
+    rig = await MediaRig.open({ store, media: { publish: () => {} } });
+    await rig.media.start();
+    await rig.clock.advance(TAKE_OVER_LOOK_MS * 2 + 1000);
+
+    const takeOvers = asked.filter((routes) => routes !== null);
+    expect(takeOvers).toHaveLength(3);
+    expect(takeOvers[0]).toEqual(['channel']);
+    expect(asked.length).toBeGreaterThan(takeOvers.length);
+  });
+
+  it('goes out from here when the bytes are here', async () => {
+    const published: unknown[] = [];
+    const { store } = await foreign();
+    rig = await MediaRig.open({
+      store,
+      config: { media: { chats: [{ person: 'ada', channel: 'telegram', chatId: '7' }] } },
+      media: { publish: (message) => void published.push(message) },
+    });
+    const callId = await rig.call({ strength: 'authenticated', id: 'ada' });
+    await rig.send(callId);
+    await rig.deliver();
+
+    expect(published).toHaveLength(1);
+    expect(await rig.rows(callId)).toMatchObject([{ status: 'sent', deliveredBy: 'channel' }]);
+  });
+
+  it('is given back, uncounted, when the bytes are not here', async () => {
+    const { store } = await foreign(1);
+    rig = await MediaRig.open({
+      store,
+      config: { media: { chats: [{ person: 'ada', channel: 'telegram', chatId: '7' }] } },
+      media: { publish: () => {} },
+    });
+    const callId = await rig.call({ strength: 'authenticated', id: 'ada' });
+    await rig.send(callId);
+    rmSync(join(rig.directory, 'blobs'), { recursive: true });
+    await rig.deliver();
+
+    expect((await rig.rows(callId))[0]).toMatchObject({
+      status: 'retryable',
+      attempts: 0,
+      attemptRoute: 'channel',
+      availableAt: rig.clock.wallNow(),
+    });
+    expect(rig.spoken).toEqual([]);
+  });
+
+  it('is given back to the node that has the call when only that can go on', async () => {
+    const { store } = await foreign(MAX_DELIVERY_ATTEMPTS);
+    rig = await MediaRig.open({
+      store,
+      config: { media: { chats: [{ person: 'ada', channel: 'telegram', chatId: '7' }] } },
+      media: { publish: () => Promise.reject(new Error('no such channel')) },
+    });
+    const callId = await rig.call({ strength: 'authenticated', id: 'ada' });
+    await rig.send(callId);
+    for (let n = 0; n < MAX_DELIVERY_ATTEMPTS; n += 1) await rig.deliver(BACKOFF_BASE_MS * 2 ** n);
+
+    expect((await rig.rows(callId))[0]).toMatchObject({
+      status: 'retryable',
+      attemptRoute: 'spoken',
+      lastError: 'unavailable',
+    });
+    expect(rig.spoken).toEqual([]);
+  });
+});

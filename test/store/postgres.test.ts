@@ -105,6 +105,66 @@ describe.skipIf(!server)('the store on PostgreSQL', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
+  it('gives a delivery that its node left lying to another one, by a way that needs no call', async () => {
+    const open = (node: string) => openStore({ engine: 'postgres', url, node });
+    const [one, two] = await Promise.all([open('left'), open('takes')]);
+    const now = 1_600_000_000_000;
+    const queue = async (route: 'sms' | 'spoken') => {
+      const callId = randomBytes(16).toString('hex');
+      const sessionKey = `realtime:${callId}`;
+      const event = { callId, turn: 1 };
+      await one.beginCall({
+        id: callId,
+        sessionKey,
+        carrier: 'twilio',
+        provider: 'command',
+        identityStrength: 'attested',
+        startedAt: now,
+      });
+      await one.openTurn({ callId, turn: 1, sessionKey, startedAt: now });
+      const target = { route, address: '+15550100' } as const;
+      const common = { tenant: 'acme', createdAt: now, expiresAt: now + 86_400_000, kind: 'image' } as const;
+      const call = {
+        callId,
+        tenant: 'acme',
+        sessionKey,
+        revision: 'r',
+        tools: ['send_chart'],
+        createdAt: now,
+      };
+      await one.recordCallMedia({ ...call, targets: [target] });
+      const file = { ...common, id: `att_${callId}`, mime: 'image/png', name: 'a.png', size: 3 };
+      await one.putAttachment({ ...file, sha256: callId + callId });
+      await one.bindAttachment('acme', file.id, event, now);
+      const text = { caption: 'A', fallback: 'An A.', requestId: 'r', traceId: callId };
+      await one.addIntent({ ...common, ...text, event, toolCallId: 't', attachmentId: file.id, target }, 5);
+      const audit = { id: callId, at: now, tenant: 'acme', type: 'tool.executed', event } as const;
+      await one.recordExecuted(event, 't', { ...audit, tool: 'send_chart', detail: null });
+      const tool = { callId: 't', name: 'send_chart', args: '{}', output: 'ok', isError: false };
+      await one.commitTurn(callId, 1, { tools: [tool], replies: 'release' });
+      return callId;
+    };
+    const sms = await queue('sms');
+    const spoken = await queue('spoken');
+    const claim = (store: typeof two, at: number, takesOver: boolean) =>
+      store.claimOutbox({
+        owner: 'w',
+        now: at,
+        leaseMs: 1000,
+        limit: 10,
+        ...(takesOver && { takeOver: { routes: ['sms'] as const, afterMs: 60_000 } }),
+      });
+
+    expect(await claim(two, now + 200_000, false)).toEqual([]);
+    const taken = await claim(two, now + 200_000, true);
+    expect(taken.map(({ row, isForeign }) => [row.event.callId, isForeign])).toEqual([[sms, true]]);
+    // Whose attempt it is, nobody else takes; the one that is spoken is left to its own node.
+    expect(await claim(two, now + 200_000, true)).toEqual([]);
+    const own = await claim(one, now + 200_000, false);
+    expect(own.map(({ row, isForeign }) => [row.event.callId, isForeign])).toEqual([[spoken, false]]);
+    await Promise.all([one.close(), two.close()]);
+  });
+
   it('takes many nodes that start at once on an empty database', async () => {
     const other = `${database}_race`;
     await admin(`create database ${other}`);
