@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { type RealtimeConfig, realtimeConfigSchema } from '../../config.ts';
 import { VoiceError } from '../../errors.ts';
+import { withoutBlanks } from './blanks.ts';
 import { describeIssues } from './describe.ts';
 import { type HostConfig, readHostConfig } from './host-config.ts';
 import { findJsonFault } from './json-position.ts';
@@ -112,7 +113,7 @@ function parseOurSection(expansion: Expansion, file: string): RealtimeConfig {
     .filter(({ path }) => OUR_SECTION.every((key, index) => path[index] === key))
     .map(({ path, name }) => `${showPath(path)}: the environment variable ${name} is not set`);
 
-  const value = normaliseKeys(ours ?? {}, realtimeConfigSchema, (path) => {
+  const value = normaliseKeys(withoutBlanks(ours ?? {}), realtimeConfigSchema, (path) => {
     problems.push(`${showPath([...OUR_SECTION, ...path])}: given twice, in both spellings`);
   });
   const result = realtimeConfigSchema.safeParse(value);
