@@ -78,4 +78,4 @@ say "Python: format, lint, types, tests"
 )
 
 say "Calls against the real nanobot"
-NANOBOT_TEST_PYTHON=$python node_modules/.bin/vitest run --config vitest.nanobot.config.ts
+NANOBOT_TEST_PYTHON=$python NANOBOT_TEST_WHEELS=$work/dist node_modules/.bin/vitest run --config vitest.nanobot.config.ts
