@@ -103,6 +103,7 @@ function details(row: OutboxRow): string {
     ['meant for', row.target.route],
     ['last tried by', row.attemptRoute ?? '–'],
     ['reached by', row.deliveredBy ?? '–'],
+    ['the carrier says', row.receipt ?? '–'],
     ['tries', `${row.attempts}`],
     ['why not', row.lastError ?? '–'],
     ['made', time(row.createdAt)],

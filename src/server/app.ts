@@ -16,6 +16,7 @@ import type { ReadyChecks } from './health.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { StreamTokens } from './stream-tokens.ts';
+import type { TwilioCalls } from './twilio/calls.ts';
 import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
 import type { MediaSockets } from './twilio/media.ts';
 import { onMessageStatus } from './twilio/message-status.ts';
@@ -32,6 +33,7 @@ export interface AppParts {
   readonly voice: VoiceWebhook;
   readonly desk: Desk;
   readonly answers: StreamAnswers;
+  readonly calls: TwilioCalls | null;
   readonly media: MediaSockets;
   readonly tokens: StreamTokens;
   /** Takes what the carrier says of messages with media. */

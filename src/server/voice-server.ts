@@ -149,6 +149,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     voice,
     desk,
     answers,
+    calls,
     media,
     tokens,
     receipts: attachments?.receipts ?? null,

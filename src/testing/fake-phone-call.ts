@@ -30,6 +30,8 @@ export interface FakePhoneCallOptions {
   readonly accountSid?: string;
   readonly from?: string;
   readonly to?: string;
+  /** Further fields of each webhook, e.g. `StirVerstat`. */
+  readonly params?: Readonly<Record<string, string>>;
   /** How a transfer ends. @defaultValue `completed` */
   readonly dialOutcome?: 'completed' | 'busy' | 'no-answer' | 'failed';
 }
@@ -95,6 +97,7 @@ export class FakePhoneCall {
         ...options,
         ...(target.from !== undefined && { from: target.from }),
         ...(target.to !== undefined && { to: target.to }),
+        ...(target.params !== undefined && { params: target.params }),
       },
     );
     call.ring(target.webhookUrl);
@@ -225,6 +228,7 @@ export class FakePhoneCall {
     const fields = {
       ...callFields(this.#options, this),
       CallStatus: this.status,
+      ...this.#options.params,
       ...more,
     };
     try {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { TextSocket } from '../../src/leg/index.ts';
 import { call, say } from '../../src/testing/index.ts';
 import { callerSays, placeCall } from './line.ts';
+import { openPhone } from './phone.ts';
 
 function counting() {
   const codes: (number | undefined)[] = [];
@@ -59,5 +60,44 @@ describe('bug 65: a hang-up from several sides', () => {
     expect(codes.length).toBeLessThanOrEqual(1);
     expect(ended).toHaveLength(1);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('at once is one request to the carrier', async () => {
+    const phone = await openPhone();
+    const { clock, desk, api, ended } = phone;
+    const twilio = await phone.ring();
+    const [entry] = [...phone.store.calls.keys()];
+    const conductor = desk.call(entry!)!;
+
+    conductor.end('agent_hangup');
+    desk.hangUpAll();
+    conductor.end('silence');
+    await clock.drive(twilio.ended);
+    await clock.advance(3000);
+
+    // Whether it comes before the call has ended by its TwiML is Twilio's affair.
+    expect(api.requests).toMatchObject([{ form: { Status: 'completed' } }]);
+    expect(ended).toMatchObject([{ reason: 'agent_hangup' }]);
+    expect(clock.pendingTimers).toBe(0);
+    await phone.close();
+  });
+
+  it.each([
+    ['that the caller has ended meanwhile (404)', 404, 20404],
+    ['that is not in progress (21220)', 400, 21220],
+  ])('of a call %s is no failure, and is not tried again', async (_, status, code) => {
+    const phone = await openPhone();
+    const { clock, desk, api, ended } = phone;
+    const twilio = await phone.ring();
+    api.next({ kind: 'reject', status, code });
+
+    desk.hangUpAll();
+    await clock.advance(5000);
+
+    expect(api.requests).toHaveLength(1);
+    expect(ended).toMatchObject([{ reason: 'shutdown', counters: {} }]);
+    expect(phone.logs.join()).not.toContain('did not take the hang-up');
+    twilio.hangup();
+    await phone.close();
   });
 });

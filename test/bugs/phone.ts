@@ -88,7 +88,7 @@ export async function openPhone(options: LineOptions & { readonly controls?: boo
 
   const answer = async (path: string, params: ReadonlyMap<string, string>): Promise<string> => {
     const [, callId, nonce] = /^\/twilio\/resume\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
-    if (callId && nonce) return resume(params, { callId, nonce }, { desk, answers, voice, logger });
+    if (callId && nonce) return resume(params, { callId, nonce }, { desk, answers, voice, calls, logger });
     if (path === '/twilio/after-transfer') return afterTransfer(params);
     return voice.answer(params);
   };

@@ -203,6 +203,7 @@ describe('the address that is asked when a stream is over', () => {
 
     const url = 'https://voice.example.com/twilio/resume/before/lost-with-the-process';
     const fields = { CallSid: 'CAbefore', CallStatus: 'in-progress', From: '+15550100' };
+    phone.api.add({ callSid: 'CAbefore', status: 'in-progress', update: () => null, complete: () => null });
     const answer = await clock.drive(phone.wires.post(url, fields));
 
     expect(answer.text).toContain('<Stream');
@@ -216,6 +217,31 @@ describe('the address that is asked when a stream is over', () => {
     // Once: a replay of it opens nothing.
     await clock.advance(40_000);
     expect((await phone.wires.post(url, fields)).text).toContain('<Response><Hangup/></Response>');
+  });
+
+  it('asks the carrier whether such a call still is one', async () => {
+    phone = await openPhone();
+    const { clock, store, desk } = phone;
+    await store.beginCall({
+      id: 'before',
+      sessionKey: 'realtime:before',
+      carrier: 'twilio',
+      provider: 'openai',
+      identityStrength: 'claimed',
+      startedAt: clock.wallNow() - 100_000,
+    });
+    await store.endCall('before', clock.wallNow() - 2000, 'crashed');
+    const url = 'https://voice.example.com/twilio/resume/before/lost-with-the-process';
+    const fields = { CallSid: 'CAbefore', CallStatus: 'in-progress', From: '+15550100' };
+
+    // A replay of a webhook: at Twilio there is no such call any more.
+    expect((await clock.drive(phone.wires.post(url, fields))).text).toContain('<Hangup/>');
+    expect(desk.pendingCalls).toBe(0);
+    expect(phone.api.requests).toMatchObject([{ method: 'GET', callSid: 'CAbefore', status: 404 }]);
+    // A carrier that can't be asked does not cost the caller the call.
+    phone.api.next({ kind: 'server_error' }, { kind: 'server_error' }, { kind: 'server_error' });
+    expect((await clock.drive(phone.wires.post(url, fields))).text).toContain('<Stream');
+    await clock.advance(40_000);
   });
 
   it.each([

@@ -7,6 +7,7 @@
 import { VoiceError } from '../../errors.ts';
 import type { Logger } from '../../observe/index.ts';
 import type { Desk } from '../desk.ts';
+import type { TwilioCalls } from './calls.ts';
 import type { WebhookParams } from './signature.ts';
 import type { StreamAnswers } from './stream-answers.ts';
 import { hangUp } from './twiml.ts';
@@ -16,6 +17,8 @@ export interface ResumeParts {
   readonly desk: Desk;
   readonly answers: StreamAnswers;
   readonly voice: VoiceWebhook;
+  /** `null` without the account's credentials. */
+  readonly calls: Pick<TwilioCalls, 'isLive'> | null;
   readonly logger: Logger;
 }
 
@@ -29,7 +32,7 @@ export interface ResumeParts {
 export async function resume(
   params: WebhookParams,
   from: { readonly callId: string; readonly nonce: string },
-  { desk, answers, voice, logger }: ResumeParts,
+  { desk, answers, voice, calls, logger }: ResumeParts,
 ): Promise<string> {
   const carrierCallId = params.get('CallSid');
   if (carrierCallId === undefined) throw new VoiceError('REQUEST_INVALID', 'The webhook has no CallSid.');
@@ -41,6 +44,9 @@ export async function resume(
   }
   const past = await desk.brokeOff(callId);
   if (past === null || voice.knows(carrierCallId)) return hangUp();
+  // What this process has not seen itself is asked of the carrier; one that does not answer is believed by its webhook.
+  const isThere = calls === null || (await calls.isLive(carrierCallId).catch(() => true));
+  if (!isThere) return hangUp();
   logger.info({ callId }, 'a call of before the restart goes on');
   return voice.answer(params, past);
 }
