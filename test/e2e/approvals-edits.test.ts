@@ -105,8 +105,14 @@ describe('an edit of the config while a call runs', { timeout: 90_000 }, () => {
     const isThere = (name: string) => existsSync(join(home.workspace, name));
     const audioFile = join(home.folder, 'caller.ulaw');
     writeFileSync(audioFile, encodeG711(tone(1000, 300, 8000, 0.5).samples, 'pcmu'));
-    const placeCall = async (frames: number) => {
-      await placeOutsideCall({ url, authToken: 'e2e', audioFile, frames, callSid: 'CA01' });
+    /** A caller who stays on the line until the agent has read what came of every step. */
+    const placeCall = async () => {
+      const count = steps.length;
+      const call_ = placeOutsideCall({ url, authToken: 'e2e', audioFile, frames: 2000, callSid: 'CA01' });
+      const over = call_.catch(() => {});
+      await expect.poll(() => outputs.length + failures.length, { timeout: 60_000 }).toBe(count);
+      gateway.child.kill('SIGKILL');
+      await over;
       expect(failures).toEqual([]);
     };
     return { gateway, steps, outputs, text, replace, overwrite, api, policy, until, isThere, placeCall };
@@ -142,7 +148,7 @@ describe('an edit of the config while a call runs', { timeout: 90_000 }, () => {
       },
     );
 
-    await made.placeCall(800);
+    await made.placeCall();
 
     const statuses = made.outputs.map((text_) => /"status":"(\w+)"/.exec(text_)?.[1] ?? 'ran');
     expect(statuses).toEqual(['ran', 'staged', 'staged', 'staged', 'ran']);
@@ -165,7 +171,7 @@ describe('an edit of the config while a call runs', { timeout: 90_000 }, () => {
       },
     );
 
-    await placeCall(400);
+    await placeCall();
 
     expect(outputs[0]).not.toContain('denied');
     expect(outputs[1]).toMatch(/"status":"denied".*before a restart/);
