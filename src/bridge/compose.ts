@@ -33,7 +33,14 @@ import { RemoteBus } from './remote-bus.ts';
 import { SessionProjector } from './session-projector.ts';
 
 /** Tools of nanobot's that set its agent to work, which runs other tools out of our sight. */
-export const AGENT_TOOLS: ReadonlySet<string> = new Set(['spawn', 'cron', 'create_goal', 'long_task']);
+export const AGENT_TOOLS: ReadonlySet<string> = new Set([
+  'spawn',
+  'cron',
+  'create_goal',
+  'update_goal',
+  'send_session_message',
+  'long_task',
+]);
 
 /** What the command line lends: the parts that know of configs, files and the embedded host's tools. */
 export interface BridgeParts {
