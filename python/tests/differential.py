@@ -57,8 +57,7 @@ def main() -> None:
     logger.remove()
     asked = json.load(sys.stdin)
     set_config_path(Path(asked["config"]))
-    level = sys.argv[1]
-    assert level in ("full", "public")
+    level: ToolAccess = "full" if sys.argv[1] == "full" else "public"
     results = asyncio.run(run(level, [(name, arguments) for name, arguments in asked["calls"]]))
     json.dump(results, sys.stdout, ensure_ascii=False)
 

@@ -13,7 +13,7 @@ from nanobot.bus.events import InboundMessage, OutboundMessage
 from nanobot.bus.queue import MessageBus
 from nanobot.providers.base import LLMResponse
 
-from nanobot_channel_realtime.channel import RealtimeChannel
+from nanobot_channel_realtime.channel import RealtimeChannel, StartError
 from nanobot_channel_realtime.gate import CLOSED, current_execution, gate_of
 from nanobot_channel_realtime.service import Service
 from tests.support import Probe, ask, calls, entries, make_agent, run, section, started, until
@@ -245,3 +245,41 @@ def test_every_handler_of_the_wire_is_there() -> None:
     wanted = {"tools/list", "tools/execute", "inbound", "stop", "message/send", "session/append", "history"}
     assert set(service.requests) == wanted | {"allowed", "ping"}
     assert set(service.notifications) == {"tools/cancel", "status", "log"}
+
+
+def test_the_voice_process_says_whether_there_is_a_gate(seen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        bus = MessageBus()
+        agent = make_agent(bus)
+        # The section tells of none; the process is asked all the same when it says that it has one.
+        channel = RealtimeChannel(section(toolAccess="full"), bus)
+        task = await started(channel)
+        assert await agent.tools.execute("write_file", {"path": "a", "content": "b"}) == "It waits for a person."
+        await channel.stop()
+        await task
+        monkeypatch.setenv("FAKE_MODE", "no-gate")
+        channel = RealtimeChannel(section(toolAccess="full", approvals=GATED), bus)
+        task = await started(channel)
+        assert "Successfully" in str(await agent.tools.execute("write_file", {"path": "a", "content": "b"}))
+        await channel.stop()
+        await task
+
+    run(check())
+
+
+def test_a_gate_for_everything_that_can_not_be_put_up_is_no_start(seen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        bus = MessageBus()
+        agent = make_agent(bus)
+        monkeypatch.setattr(agent, "_file_state_store", object())
+        channel = RealtimeChannel(section(toolAccess="full", approvals=GATED), bus)
+        with pytest.raises(StartError, match=r"_file_state_store.*voiceOnly"):
+            await channel.start()
+        assert entries(seen, "pid") == []
+        channel = RealtimeChannel(section(toolAccess="full", approvals={**GATED, "scope": "voiceOnly"}), bus)
+        task = await started(channel)
+        assert channel.access.level == "public"
+        await channel.stop()
+        await task
+
+    run(check())

@@ -18,7 +18,7 @@ from nanobot_channel_realtime.gate import CHECK_TIMEOUT_S, gate_of
 from nanobot_channel_realtime.node import NotFoundError, find_command
 from nanobot_channel_realtime.process import HANDSHAKE_TIMEOUT_S, VoiceProcess
 from nanobot_channel_realtime.service import Service
-from nanobot_channel_realtime.settings import parse
+from nanobot_channel_realtime.settings import parse, read
 from nanobot_channel_realtime.version import CHANNEL, PROTOCOL, __version__
 from nanobot_channel_realtime.wire import CANT_START, ConnectionClosed, WireError
 
@@ -57,10 +57,8 @@ class RealtimeChannel(BaseChannel):
         self._process: VoiceProcess | None = None
         self._stopping = False
         self._wake = asyncio.Event()
-        if (loop := self._access.loop) is not None:
-            # From the first moment: until the voice process can answer, what the gate is for does not run.
-            check = self._check if self._settings.gate_is_on else None
-            gate_of(loop).hold(self, check, self._decide, self._service.tools_changed)
+        # From the first moment: until the voice process can answer, nothing runs that it may have to be asked about.
+        self._hold_gate(self._settings.gate_is_on)
 
     @property
     def peer(self) -> Any:
@@ -71,12 +69,21 @@ class RealtimeChannel(BaseChannel):
     def access(self) -> Access:
         return self._access
 
+    def _hold_gate(self, is_on: bool) -> None:
+        if (loop := self._access.loop) is not None:
+            gate_of(loop).hold(self, self._check if is_on else None, self._decide, self._service.tools_changed)
+
     # Life
 
     async def start(self) -> None:
         """Runs until :meth:`stop`. A process that breaks is started again, a bounded number of times."""
         if self._access.note is not None:
             self.logger.warning("Tool access is {}: {}", self._access.level, self._access.note)
+        if self._gate_would_not_hold():
+            raise StartError(
+                "channels.realtime.approvals: the gate can't be put in front of nanobot's own turns "
+                f"({self._access.note}). Set approvals.scope to voiceOnly to have it in calls alone."
+            )
         failures = 0
         clock = asyncio.get_running_loop()
         while not self._stopping:
@@ -103,6 +110,13 @@ class RealtimeChannel(BaseChannel):
                 )
             await self._pause(RESPAWN_DELAYS_S[failures])
             failures += 1
+
+    def _gate_would_not_hold(self) -> bool:
+        """Whether a gate for everything was asked for, and this nanobot does not let us at everything."""
+        settings = self._settings
+        if self._access.loop is not None or settings.tool_access != "full" or not settings.gate_is_on:
+            return False
+        return bool(read(settings.section, "approvals.scope") != "voiceOnly")
 
     async def _pause(self, seconds: float) -> None:
         try:
@@ -136,6 +150,8 @@ class RealtimeChannel(BaseChannel):
             process.kill()
             await process.wait()
             raise self._start_error(error, process) from error
+        # It may know of a gate that the section does not tell of.
+        self._hold_gate(answer.get("gate") is True)
         self._running = True
         for note in answer.get("notes") or []:
             self.logger.info("{}", note)

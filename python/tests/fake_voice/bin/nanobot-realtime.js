@@ -41,7 +41,7 @@ const answers = {
       address: 'http://127.0.0.1:8787',
       publicUrl: null,
       model: `fake, ${result.definitions.length} tools`,
-      gate: params.toolAccess.gate,
+      gate: params.toolAccess.gate && mode !== 'no-gate',
       operatorUrl: null,
       operatorToken: null,
       notes: [],
