@@ -16,8 +16,8 @@ const FRAME = 480;
 export interface WeriftOptions {
   readonly channel?: boolean;
   readonly direction?: 'sendrecv' | 'sendonly';
-  /** Offers without candidates; they come by `onCandidate`. */
-  readonly trickle?: boolean;
+  /** Of its encoder. @defaultValue 5 */
+  readonly complexity?: number;
 }
 
 export class WeriftPeer {
@@ -28,17 +28,20 @@ export class WeriftPeer {
   readonly heard: RtpPacket[] = [];
   onPacket: (packet: RtpPacket) => void = () => {};
   readonly #track: Track;
-  readonly #encoder = new OpusEncoder({
-    sampleRate: 24_000,
-    bitrate: 32_000,
-    fec: true,
-    expectedLossPercent: 20,
-  });
+  readonly #encoder: OpusEncoder;
   #sequence = Math.floor(Math.random() * 30_000);
   #timestamp = Math.floor(Math.random() * 2 ** 31);
   #payloadType = 96;
 
   constructor(options: WeriftOptions = {}) {
+    const { complexity = 5 } = options;
+    this.#encoder = new OpusEncoder({
+      sampleRate: 24_000,
+      bitrate: 32_000,
+      complexity,
+      fec: true,
+      expectedLossPercent: 20,
+    });
     this.pc = new RTCPeerConnection({
       iceAdditionalHostAddresses: ['127.0.0.1'],
       iceUseIpv6: false,
