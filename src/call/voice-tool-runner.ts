@@ -5,6 +5,7 @@
  */
 
 import type { z } from 'zod';
+import { isVoiceError } from '../errors.ts';
 import { toolModeOf } from './tool-policy.ts';
 import type { ToolCall } from './tools.ts';
 import {
@@ -105,7 +106,8 @@ export class VoiceToolRunner {
     try {
       if (!line.leg) return failed(VOICE_TOOL_TEXT.notTransferred);
       await line.leg.transfer(target);
-    } catch {
+    } catch (error) {
+      this.#refused(TRANSFER_CALL, error);
       return failed(VOICE_TOOL_TEXT.notTransferred);
     }
     hangup.plan('transferred', { final: true, spoken: true }, now());
@@ -121,9 +123,17 @@ export class VoiceToolRunner {
     try {
       await line.sendDigits(args.digits);
       return ok(VOICE_TOOL_TEXT.dtmfSent);
-    } catch {
+    } catch (error) {
+      this.#refused(SEND_DTMF, error);
       return failed(VOICE_TOOL_TEXT.dtmfFailed);
     }
+  }
+
+  /** For the operator; a coded error's message holds no number. */
+  #refused(tool: string, error: unknown): void {
+    const { parts, id } = this.#wiring.options;
+    const known = isVoiceError(error) ? { code: error.code, why: error.message } : { code: 'INTERNAL' };
+    parts.logger.warn({ callId: id, tool, ...known }, 'the line did not do it');
   }
 
   #askAgent(
