@@ -8,8 +8,10 @@
  */
 
 import { canonicalArguments } from './tool-arguments.ts';
+import { type BatchDone, remember, ToolBatches } from './tool-batches.ts';
 import { TOOL_TEXT } from './tool-text.ts';
 
+export { MAX_ROUNDS_WITHOUT_CALLER } from './tool-batches.ts';
 export { TOOL_TEXT } from './tool-text.ts';
 
 /** Calls of one response; the rest get an error output. */
@@ -18,10 +20,6 @@ export const MAX_CALLS_PER_RESPONSE = 32;
 export const MAX_RUNNING_CALLS = 16;
 /** Longest argument text, in characters. */
 export const MAX_ARGS_CHARS = 64_000;
-/** Call ids remembered, to refuse a second use of one. */
-export const MAX_SEEN_CALL_IDS = 1024;
-/** Batches in a row without a word from the caller; a model that loops gets one error to speak about, then silence. */
-export const MAX_ROUNDS_WITHOUT_CALLER = 12;
 
 /**
  * What an interruption or a hang-up does to a running tool.
@@ -58,8 +56,7 @@ export type ToolEffect =
   | { readonly type: 'late'; readonly call: ToolCall; readonly output: string; readonly isError: boolean }
   /** A call that nobody waits for any more was stopped; it is only written down. */
   | { readonly type: 'stopped'; readonly callId: string; readonly output: string }
-  /** Every call of a batch has its output: the model may speak about it. `interrupted`: the caller cut it short. */
-  | { readonly type: 'continue'; readonly responseId: string; readonly interrupted: boolean };
+  | BatchDone;
 
 interface Running {
   readonly call: ToolCall;
@@ -71,23 +68,12 @@ interface Running {
   startedAt: number;
 }
 
-interface Batch {
-  open: number;
-  total: number;
-  responseDone: boolean;
-  interrupted: boolean;
-  /** A call of it is to be spoken of whatever the caller has moved on to. */
-  delivers: boolean;
-}
-
 export class ToolLedger {
   readonly #policyOf: (name: string) => ToolPolicy;
   readonly #running = new Map<string, Running>();
-  readonly #batches = new Map<string, Batch>();
+  readonly #batches = new ToolBatches();
   readonly #seen = new Set<string>();
-  readonly #doneResponses = new Set<string>();
   #generation = 0;
-  #rounds = 0;
 
   constructor(policyOf: (name: string) => ToolPolicy) {
     this.#policyOf = policyOf;
@@ -123,7 +109,7 @@ export class ToolLedger {
 
   /** The caller said something: the model may work on. */
   callerSpoke(): void {
-    this.#rounds = 0;
+    this.#batches.callerSpoke();
   }
 
   /** The model calls a tool. */
@@ -134,12 +120,10 @@ export class ToolLedger {
       return [];
     }
     remember(this.#seen, call.callId);
-    const batch = this.#batch(call.responseId);
-    batch.total++;
-    batch.open++;
+    const inResponse = this.#batches.opened(call.responseId);
     const args = call.args.length > MAX_ARGS_CHARS ? null : canonicalArguments(call.args);
     const wish = `${call.name} ${args}`;
-    const refusal = this.#refusal(call, batch, args, wish);
+    const refusal = this.#refusal(call, inResponse, args, wish);
     if (refusal) return this.#output(call, refusal, true);
     const running: Running = {
       call,
@@ -159,7 +143,7 @@ export class ToolLedger {
     if (!running || running.state === 'detached') return [];
     this.#running.delete(callId);
     const effects: ToolEffect[] = running.state === 'running' ? [{ type: 'abort', callId }] : [];
-    return [...effects, ...this.#close(running.call.responseId), ...this.#startQueued(now)];
+    return [...effects, ...this.#batches.closed(running.call.responseId), ...this.#startQueued(now)];
   }
 
   /** A tool came back. A call that was answered already gives nothing, or a late result when it was detached. */
@@ -177,13 +161,7 @@ export class ToolLedger {
 
   /** The response that made calls is complete. `cancelled`: the caller or we cut it short. */
   responseDone(responseId: string, cancelled: boolean): ToolEffect[] {
-    // Some models send a call after the end of its response; it is run all the same, as a batch of its own.
-    remember(this.#doneResponses, responseId);
-    const batch = this.#batches.get(responseId);
-    if (!batch) return [];
-    batch.responseDone = true;
-    batch.interrupted ||= cancelled;
-    return this.#settle(responseId, batch);
+    return this.#batches.responseDone(responseId, cancelled);
   }
 
   /**
@@ -194,7 +172,7 @@ export class ToolLedger {
   interrupted(now: number, except?: string): ToolEffect[] {
     const effects: ToolEffect[] = [];
     const asking = except === undefined ? undefined : this.#running.get(except)?.call.responseId;
-    for (const [responseId, batch] of this.#batches) batch.interrupted ||= responseId !== asking;
+    this.#batches.interrupted(asking);
     for (const running of [...this.#running.values()]) {
       if (running.state === 'detached' || running.call.callId === except) continue;
       if (running.state === 'queued' || running.policy.onInterrupt === 'abort') {
@@ -207,8 +185,7 @@ export class ToolLedger {
         else effects.push(...this.#output(running.call, TOOL_TEXT.interrupted, true));
         continue;
       }
-      const batch = this.#batches.get(running.call.responseId);
-      if (batch && running.policy.onInterrupt === 'deliver') batch.delivers = true;
+      if (running.policy.onInterrupt === 'deliver') this.#batches.delivers(running.call.responseId);
       // `finish` and `deliver`: it runs on and its result becomes the output when it comes. The model sees the call
       // as open meanwhile, so it does not issue it again.
     }
@@ -262,9 +239,9 @@ export class ToolLedger {
     return effects.length > 0 ? [...effects, ...this.#startQueued(now)] : effects;
   }
 
-  #refusal(call: ToolCall, batch: Batch, args: string | null, wish: string): string | null {
-    if (this.#rounds >= MAX_ROUNDS_WITHOUT_CALLER) return TOOL_TEXT.rounds;
-    if (batch.total > MAX_CALLS_PER_RESPONSE || this.#running.size >= MAX_RUNNING_CALLS)
+  #refusal(call: ToolCall, inResponse: number, args: string | null, wish: string): string | null {
+    if (this.#batches.isLooping) return TOOL_TEXT.rounds;
+    if (inResponse > MAX_CALLS_PER_RESPONSE || this.#running.size >= MAX_RUNNING_CALLS)
       return TOOL_TEXT.tooMany;
     if (call.args.length > MAX_ARGS_CHARS) return TOOL_TEXT.oversized;
     if (args === null) return TOOL_TEXT.malformed;
@@ -292,40 +269,7 @@ export class ToolLedger {
   }
 
   #output(call: ToolCall, output: string, isError: boolean): ToolEffect[] {
-    return [{ type: 'output', callId: call.callId, output, isError }, ...this.#close(call.responseId)];
+    const given: ToolEffect = { type: 'output', callId: call.callId, output, isError };
+    return [given, ...this.#batches.closed(call.responseId)];
   }
-
-  #close(responseId: string): ToolEffect[] {
-    const batch = this.#batches.get(responseId);
-    if (!batch) return [];
-    batch.open--;
-    return this.#settle(responseId, batch);
-  }
-
-  #settle(responseId: string, batch: Batch): ToolEffect[] {
-    if (batch.open > 0 || !batch.responseDone) return [];
-    this.#batches.delete(responseId);
-    if (batch.total === 0) return [];
-    this.#rounds++;
-    // After the round that told it to speak, a model that still calls is not asked again: it would never end.
-    if (this.#rounds > MAX_ROUNDS_WITHOUT_CALLER + 1) return [];
-    return [{ type: 'continue', responseId, interrupted: batch.interrupted && !batch.delivers }];
-  }
-
-  #batch(responseId: string): Batch {
-    let batch = this.#batches.get(responseId);
-    if (!batch) {
-      const responseDone = this.#doneResponses.has(responseId);
-      batch = { open: 0, total: 0, responseDone, interrupted: false, delivers: false };
-      this.#batches.set(responseId, batch);
-    }
-    return batch;
-  }
-}
-
-function remember(set: Set<string>, id: string): void {
-  set.add(id);
-  if (set.size <= MAX_SEEN_CALL_IDS) return;
-  const oldest = set.values().next().value;
-  if (oldest !== undefined) set.delete(oldest);
 }
