@@ -87,6 +87,7 @@ export function strictest(current: ToolGateConfig, candidate: ToolGateConfig): T
   // A gate that is off asks for nothing; its lists must not come to life because the other's is on.
   const lists = (gate: ToolGateConfig) =>
     isGateOn(gate) ? gate : { ...gate, requireApproval: [], deny: [] };
+  const leavesShell = (gate: ToolGateConfig) => gate.unsafe || !isGateOn(gate);
   const [x, y] = [lists(current), lists(candidate)];
   return {
     ...candidate,
@@ -101,7 +102,7 @@ export function strictest(current: ToolGateConfig, candidate: ToolGateConfig): T
     separateRequester: current.separateRequester || candidate.separateRequester,
     grants: intersection(current.grants, candidate.grants),
     grantArguments: mergeArguments(current.grantArguments, candidate.grantArguments),
-    unsafe: current.unsafe && candidate.unsafe,
+    unsafe: on ? leavesShell(current) && leavesShell(candidate) : candidate.unsafe,
     inline: {
       timeoutS: Math.min(a.timeoutS, b.timeoutS),
       listenS: Math.min(a.listenS, b.listenS),

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { z } from 'zod';
 import { climb, type LadderFacts } from '../../src/approval/ladder.ts';
+import { LateGate } from '../../src/approval/late-gate.ts';
 import { nameMatcher } from '../../src/approval/patterns.ts';
 import { APPROVALS_OFF_VARIABLE, compilePolicy, strictest } from '../../src/approval/policy.ts';
 import { PolicyKeeper } from '../../src/approval/policy-keeper.ts';
@@ -195,6 +196,44 @@ describe('approvals', () => {
     vi.stubEnv(APPROVALS_OFF_VARIABLE, value);
 
     expect((await freshly()).approvalsAreOff(manual())).toBe(false);
+  });
+});
+
+describe('a gate that comes after the start', () => {
+  const late = (offered: GateInput, off = false) => {
+    const keeper = new PolicyKeeper({ initial: gate(), clock: new VirtualClock(), logger: silentLogger });
+    const lateGate = new LateGate(keeper, off);
+    expect(lateGate.concerns('delete_file')).toBe(false);
+    keeper.offer(gate(offered));
+    return lateGate;
+  };
+  const call = { sessionKey: 's', channel: 'c', chatId: '1', args: {} };
+
+  it('refuses what it designates and denies, and lets the rest pass', async () => {
+    const lateGate = late({ requireApproval: ['delete_*'], deny: ['pay'] });
+
+    expect(['delete_file', 'pay', 'read_file'].map((name) => lateGate.concerns(name))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    for (const name of ['delete_file', 'pay'])
+      expect(await lateGate.check({ ...call, name })).toMatchObject({
+        run: false,
+        result: { isError: true },
+      });
+    expect(await lateGate.check({ ...call, name: 'read_file' })).toEqual({ run: true });
+  });
+
+  it('holds a shell back, by which the rest could be done, unless that is written to be so', () => {
+    expect(late({ requireApproval: ['delete_*'] }).concerns('exec')).toBe(true);
+    expect(late({ requireApproval: ['delete_*'], unsafe: true }).concerns('exec')).toBe(false);
+  });
+
+  it('denies only, where approvals are off for this process', () => {
+    const lateGate = late({ requireApproval: ['delete_*'], deny: ['pay'] }, true);
+
+    expect([lateGate.concerns('delete_file'), lateGate.concerns('pay')]).toEqual([false, true]);
   });
 });
 

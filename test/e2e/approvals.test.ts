@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ApprovalSystem, createApprovals } from '../../src/approval/index.ts';
 import { encodeG711, loadAudio, resample } from '../../src/audio/index.ts';
 import { CallDesk, defaultToolPolicy, loadPrompts } from '../../src/call/index.ts';
+import { BusDelegate } from '../../src/channel/bus-delegate.ts';
 import type { RealtimeConfigInput } from '../../src/config.ts';
 import { createToolGatewayFacade } from '../../src/gateway/index.ts';
 import { createEmbeddedHost, type EmbeddedHost, loadConfig, toolText } from '../../src/host/index.ts';
@@ -54,9 +55,11 @@ afterAll(() => recogniser.close());
 interface Setup {
   readonly strength?: 'authenticated' | 'claimed';
   readonly toolGate?: NonNullable<NonNullable<RealtimeConfigInput['approvals']>['toolGate']>;
+  /** The voice model hands the whole request to the agent behind. */
+  readonly delegates?: boolean;
 }
 
-async function setUp({ strength = 'authenticated', toolGate = GATE }: Setup = {}) {
+async function setUp({ strength = 'authenticated', toolGate = GATE, delegates = false }: Setup = {}) {
   const home = mkdtempSync(join(tmpdir(), 'approvals-e2e-'));
   const workspace = join(home, 'workspace');
   mkdirSync(workspace);
@@ -65,8 +68,14 @@ async function setUp({ strength = 'authenticated', toolGate = GATE }: Setup = {}
   writeFileSync(
     path,
     JSON.stringify({
-      agents: { defaults: { workspace } },
-      channels: { realtime: { approvals: { tool_gate: toolGate } } },
+      agents: { defaults: { workspace, ...(delegates && { model: 'local' }) } },
+      ...(delegates && { providers: { custom: { apiBase: 'http://127.0.0.1:9/v1' } } }),
+      channels: {
+        realtime: {
+          approvals: { tool_gate: toolGate },
+          ...(delegates && { tools: { mode: 'delegate' as const } }),
+        },
+      },
     }),
   );
   const config = await loadConfig({ path });
@@ -91,7 +100,29 @@ async function setUp({ strength = 'authenticated', toolGate = GATE }: Setup = {}
     clock,
     logger: silentLogger,
     approvals,
+    // The agent behind: deletes the report, and says what it was told.
+    chatFetch: async (_url, { body }) => {
+      const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
+      const last = messages.at(-1)!;
+      const remove = {
+        id: 'text-1',
+        function: { name: 'delete_file', arguments: '{"path":"report.txt"}' },
+      };
+      const message =
+        last.role === 'tool' ? { content: last.content } : { content: null, tool_calls: [remove] };
+      return new Response(JSON.stringify({ choices: [{ message }] }));
+    },
   });
+  const delegate = delegates ? new BusDelegate(host.bus) : null;
+  // What the manager does with messages for the voice channel.
+  const deliver = async () => {
+    for (;;) {
+      const message = await host.bus.consumeOutbound();
+      if (message === null) return;
+      delegate?.deliver(message);
+    }
+  };
+  if (delegate) void deliver();
   host.registry.register({
     name: 'delete_file',
     description: 'Deletes a file of the workspace.',
@@ -109,7 +140,12 @@ async function setUp({ strength = 'authenticated', toolGate = GATE }: Setup = {}
     },
   });
   const fake = new FakeModel({ clock }).onTurn((turn) => {
-    if (turn.trigger === 'speech') return [call('delete_file', { path: 'report.txt' })];
+    if (turn.trigger === 'speech')
+      return [
+        delegates
+          ? call('ask_agent', { request: 'Delete the report.' })
+          : call('delete_file', { path: 'report.txt' }),
+      ];
     if (turn.toolOutputs.length > 0) return [say('One moment.', { durationMs: 600 })];
     return turn.index === 0 ? [say('Hello.', { durationMs: 600 })] : [say('I see.', { durationMs: 600 })];
   });
@@ -134,6 +170,7 @@ async function setUp({ strength = 'authenticated', toolGate = GATE }: Setup = {}
     history: async () => [],
     recordingDirectory: null,
     approvals: approvals.inline,
+    delegate,
   });
   const { callId } = await clock.drive(
     desk.admit({
@@ -247,6 +284,29 @@ describe('a caller’s "delete the report"', { timeout: 60_000 }, () => {
     expect(told.join()).not.toContain('keys');
     expect(world.fake.violations).toEqual([]);
     world.carrier.assertClean();
+    await world.close();
+  });
+
+  it('that the agent behind is to do is asked on the very call, and approved by its digits', async () => {
+    const world = await setUp({ delegates: true });
+    await world.clock.drive(
+      (async () => {
+        await world.prompted();
+        expect(await world.record()).toMatchObject({ mode: 'inline', callId: world.callId });
+        expect(world.isThere()).toBe(true);
+        world.carrier.dtmf('1');
+        world.carrier.dtmf('0');
+        await world.became('executed');
+        await world.carrier.wait(4000);
+      })(),
+    );
+
+    expect(await world.record()).toMatchObject({ decidedBy: 'anna', decidedInput: 'keypad' });
+    expect(world.isThere()).toBe(false);
+    const told = world.toModel();
+    expect(told.filter((each) => each.includes('pending_approval'))).toHaveLength(1);
+    expect(told.filter((each) => each.includes('was approved and ran once'))).toHaveLength(1);
+    expect(world.fake.violations).toEqual([]);
     await world.close();
   });
 
