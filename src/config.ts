@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { approvalsSchema } from './config-approvals.ts';
 import { authorizationSchema, mediaSchema } from './config-media.ts';
 import { pageSchema, tlsSchema, trustedProxiesSchema } from './config-page.ts';
+import { ringSchema } from './config-ring.ts';
 import { webrtcSchema } from './config-webrtc.ts';
 
 const glob = z.string().min(1).max(200);
@@ -223,6 +224,8 @@ export const realtimeConfigSchema = z.strictObject({
   approvals: approvalsSchema,
   /** How pictures and files reach the caller. */
   media: mediaSchema,
+  /** Who is rung up when the agent has something to say and they are not on the line. */
+  ring: ringSchema,
   /** Keeps `call.wav`, `call.json` and `call.html` of every call. Tell callers before you turn it on. */
   recording: z
     .strictObject({ enabled: z.boolean().default(false), directory: z.string().min(1).optional() })

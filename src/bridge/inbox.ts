@@ -11,13 +11,13 @@ import type { Logger } from '../observe/index.ts';
 import type { HostFiles } from './host-files.ts';
 
 export interface InboxOptions {
-  readonly channel: Pick<RealtimeVoiceChannel, 'send' | 'desk' | 'name'>;
+  readonly channel: Pick<RealtimeVoiceChannel, 'send' | 'ring' | 'desk' | 'name'>;
   readonly files: HostFiles | null;
   readonly logger: Logger;
 }
 
 export interface Handled {
-  readonly handled: 'answer' | 'spoken' | 'progress' | 'kept' | 'dropped';
+  readonly handled: 'answer' | 'spoken' | 'rings' | 'progress' | 'kept' | 'dropped';
   /** Files that were taken. */
   readonly media: number;
 }
@@ -47,7 +47,11 @@ export class Inbox {
       this.#say({ chatId, content, metadata });
       return { handled: 'answer', media };
     }
-    if (!this.#options.channel.desk?.callOfChat(chatId)) return { handled: 'kept', media };
+    const { channel } = this.#options;
+    if (!channel.desk?.callOfChat(chatId)) {
+      const rings = content.trim() !== '' && (await channel.ring(chatId, content));
+      return { handled: rings ? 'rings' : 'kept', media };
+    }
     if (content.trim() !== '') this.#say({ chatId, content, metadata });
     return { handled: 'spoken', media };
   }

@@ -182,12 +182,23 @@ export class RealtimeVoiceChannel {
     return this.#stopping;
   }
 
-  /** Speaks a message of the agent's to the caller of that chat; without one on the line it is not for us. */
+  /**
+   * Speaks a message of the agent's to the caller of that chat. Without one on the line it rings the person up, where
+   * the config says so, and is not for us otherwise.
+   */
   async send(message: ChannelMessage): Promise<void> {
     if (this.#delegate?.deliver(message)) return;
-    const call = this.#running?.desk.callOfChat(message.chatId);
-    if (call) await call.speakVerbatim(message.content);
-    else this.#logger.debug('a message came for a chat that has no call');
+    const { chatId, content } = message;
+    const isProgress = message.metadata?._progress === true;
+    const call = this.#running?.desk.callOfChat(chatId);
+    if (call) await call.speakVerbatim(content);
+    else if (isProgress || !(await this.ring(chatId, content)))
+      this.#logger.debug('a message came for a chat that has no call');
+  }
+
+  /** Rings up the person of a chat, where the config lists them; whether they will hear this when they answer. */
+  async ring(chatId: string, text: string): Promise<boolean> {
+    return (await this.#running?.server.ring(chatId, text)) ?? false;
   }
 
   async #open(): Promise<Running> {

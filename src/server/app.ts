@@ -21,6 +21,7 @@ import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
 import type { MediaSockets } from './twilio/media.ts';
 import { onMessageStatus } from './twilio/message-status.ts';
 import { resume } from './twilio/resume.ts';
+import type { Rings } from './twilio/rings.ts';
 import type { TwilioSettings } from './twilio/settings.ts';
 import { onStatus } from './twilio/status.ts';
 import type { StreamAnswers } from './twilio/stream-answers.ts';
@@ -31,6 +32,7 @@ export interface AppParts {
   readonly address: PublicAddress;
   readonly twilio: TwilioSettings;
   readonly voice: VoiceWebhook;
+  readonly rings: Rings;
   readonly desk: Desk;
   readonly answers: StreamAnswers;
   readonly calls: TwilioCalls | null;
@@ -68,6 +70,7 @@ const ROUTE_NAMES: Readonly<Record<string, string>> = {
 /** The first part of a path whose rest is an id. */
 const ROUTE_PREFIXES: readonly (readonly [prefix: string, name: string])[] = [
   ['/twilio/resume/', 'twilio_resume'],
+  ['/twilio/ring/', 'twilio_ring'],
   ['/twilio/message-status/', 'twilio_message_status'],
   ['/page/calls/', 'page_connection'],
   ['/operator/api/', 'operator_api'],
@@ -96,6 +99,11 @@ export function createApp(parts: AppParts): Hono<Env> {
   app.post('/twilio/resume/:callId/:nonce', async (c) => {
     const { params } = await verified(c, parts);
     return xml(c, await resume(params, c.req.param(), parts));
+  });
+
+  app.post('/twilio/ring/:nonce', async (c) => {
+    const { params } = await verified(c, parts);
+    return xml(c, await parts.rings.answered(params, c.req.param('nonce')));
   });
 
   app.post('/twilio/after-transfer', async (c) => {

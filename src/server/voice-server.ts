@@ -36,6 +36,7 @@ import { TlsFiles } from './tls.ts';
 import { TwilioCalls } from './twilio/calls.ts';
 import { controlOf } from './twilio/control.ts';
 import { MediaSockets } from './twilio/media.ts';
+import { Rings } from './twilio/rings.ts';
 import { twilioRest, twilioSettings } from './twilio/settings.ts';
 import { StreamAnswers } from './twilio/stream-answers.ts';
 import { VoiceWebhook } from './twilio/voice.ts';
@@ -69,8 +70,8 @@ export interface VoiceServer {
   readonly publicBase: string;
   /** Whether webhooks of Twilio's can be verified, or are believed unverified. */
   readonly twilio: 'ready' | 'no_key' | 'unverified';
-  /** Whether calls can be ended, transferred and sent keys at Twilio. */
-  readonly controlsTwilio: boolean;
+  /** Rings up the person of a chat, where the config lists them; whether they will hear this when they answer. */
+  ring(chatId: string, text: string): Promise<boolean>;
   /**
    * Takes no new calls, lets the running ones end within `server.drainTimeoutS`, then closes every socket.
    * Idempotent.
@@ -92,6 +93,10 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   const rest = twilioRest(config, env);
   const calls = rest && new TwilioCalls(rest, clock);
   const answers = new StreamAnswers({ config, tokens, address });
+  if (calls === null && config.transfers.length > 0)
+    logger.warn(
+      'channels.realtime.transfers: phone calls can be transferred only with carriers.twilio.accountSid beside the auth token',
+    );
   const capabilities = twilioCapabilities({ control: calls !== null, resumes: true });
   const media = new MediaSockets({
     config,
@@ -143,8 +148,20 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     logger,
     isDraining,
   });
+  const rings = new Rings({
+    config,
+    desk,
+    answers,
+    calls,
+    capabilities,
+    address,
+    clock,
+    logger,
+    isDraining,
+  });
   const app = createApp({
     address,
+    rings,
     twilio,
     voice,
     desk,
@@ -204,7 +221,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     get publicBase() {
       return address.base;
     },
-    controlsTwilio: calls !== null,
+    ring: (chatId, text) => rings.ring(chatId, text),
     twilio: twilio.skipSignature ? 'unverified' : twilio.hasKey ? 'ready' : 'no_key',
     close(drainTimeoutMs = config.server.drainTimeoutS * 1000) {
       closing ??= close(drainTimeoutMs);

@@ -10,6 +10,7 @@ function setUp() {
     channel: {
       name: 'realtime',
       desk: desk as never,
+      ring: async (chatId) => chatId === 'listed',
       send: async (message) => {
         said.push(message);
         throw new Error('the line is gone');
@@ -68,6 +69,18 @@ describe('what the agent says to the channel', () => {
     });
 
     expect(said[0]?.metadata).toEqual(ASKED);
+  });
+
+  it('rings its person up, where the config lists them', async () => {
+    const { inbox, said } = setUp();
+
+    expect(await inbox.take({ chatId: 'listed', content: 'Hello', kind: 'final' })).toMatchObject({
+      handled: 'rings',
+    });
+    expect(await inbox.take({ chatId: 'listed', content: ' ', kind: 'final' })).toMatchObject({
+      handled: 'kept',
+    });
+    expect(said).toEqual([]);
   });
 
   it('stays with the agent when nobody is on the line', async () => {

@@ -59,6 +59,19 @@ export class TwilioCalls {
   }
 
   /**
+   * Places a call, which asks `url` for its instructions once it is answered. Not sent again when it may have arrived.
+   *
+   * @throws VoiceError `CARRIER_FAILED`: nobody knows whether it rings; `CARRIER_REFUSED`: it does not
+   */
+  async place(call: { to: string; from: string; url: string; timeoutS: number }): Promise<void> {
+    const { to, from, url, timeoutS } = call;
+    const form = new URLSearchParams({ To: to, From: from, Url: url, Timeout: String(timeoutS) });
+    const post = () => this.#bounded((signal) => this.#rest.post('/Calls.json', form, signal));
+    const answer = await this.#ask(post, 'unsent');
+    if (answer.status !== 201) throw refusal(answer);
+  }
+
+  /**
    * Whether the carrier still has the call on the line.
    *
    * @throws VoiceError `CARRIER_FAILED`, `CARRIER_REFUSED`
