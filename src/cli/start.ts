@@ -24,6 +24,7 @@ What it needs
 Environment
   OPENAI_API_KEY      the model is OpenAI's (or as channels.realtime.model says)
   TWILIO_AUTH_TOKEN   checks that webhooks come from Twilio
+  TWILIO_ACCOUNT_SID  with it, calls are also ended, transferred and sent keys at Twilio
 
 Signals
   SIGTERM, Ctrl+C     takes no new calls, lets the running ones end within server.drainTimeoutS; /readyz says 503
