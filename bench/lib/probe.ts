@@ -7,6 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import { writeHeapSnapshot } from 'node:v8';
 
 export interface Usage {
   /** CPU of the whole process, all its threads, user and system, in µs since it began (`process.cpuUsage`). */
@@ -45,6 +46,10 @@ process.on('message', (message: { probe?: number; collect?: boolean }) => {
   delay.reset();
   process.send?.({ probe: message.probe, usage });
 });
+process.on('message', ({ snapshot }: { snapshot?: string }) => {
+  if (snapshot !== undefined) writeHeapSnapshot(snapshot);
+});
+
 const inspector = new Session();
 
 process.on('message', async ({ profile }: { profile?: 'start' | { readonly file: string } }) => {

@@ -5,6 +5,9 @@
  */
 
 const SLOTS = 20;
+const FRAME_MS = 20;
+/** Frames that are later than this are left out. */
+const MAX_LATE_MS = 60;
 
 export class Grid<T> {
   readonly #slots: Set<T>[] = Array.from({ length: SLOTS }, () => new Set<T>());
@@ -37,10 +40,11 @@ export class Grid<T> {
     const now = performance.now();
     for (let slot = 0; slot < SLOTS; slot += 1) {
       let due = this.#due[slot] ?? 0;
-      // A frame that is late is sent late, and none is left out: the rate is what counts.
+      // A generator that stood still does not make up for it: what it would send at once is no call.
+      if (now - due > MAX_LATE_MS) due = now - ((now - due) % FRAME_MS);
       while (due <= now) {
         for (const member of this.#slots[slot] ?? []) this.#send(member);
-        due += 20;
+        due += FRAME_MS;
       }
       this.#due[slot] = due;
     }

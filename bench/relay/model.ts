@@ -37,6 +37,9 @@ let unstamped = 0;
 let refused = 0;
 let opened = 0;
 
+/** It listens and says nothing. */
+const isSilent = process.argv[2] === 'silent';
+
 const AUDIO_MARK = Buffer.from('"audio":"');
 
 function send(session: Session, event: Record<string, unknown>): void {
@@ -130,7 +133,7 @@ function onMessage(session: Session, opcode: number, payload: Buffer): void {
   if (!session.speaks) {
     // The caller is on the line.
     session.speaks = true;
-    grid.add(session);
+    if (!isSilent) grid.add(session);
   }
   const stamp = readStamp(payload, at + AUDIO_MARK.length);
   if (!stamp || stamp.timeUs === 0) {

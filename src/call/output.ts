@@ -67,7 +67,7 @@ export class Output {
     this.#listener = listener;
     this.#ledger = new PlaybackLedger({ marks: capabilities.marks === 'echo' });
     this.#bytesPerMs = bytesPerMs(capabilities.output);
-    this.#sent = new SentFrames(capabilities.frameBytes / this.#bytesPerMs);
+    this.#sent = new SentFrames(capabilities.frameBytes / this.#bytesPerMs, capabilities.frameBytes);
     this.#pacer = new Pacer({
       format: capabilities.output,
       frameBytes: capabilities.frameBytes,
@@ -144,6 +144,7 @@ export class Output {
       const playsAt = Math.max(this.#playEnd, now);
       this.#playEnd = playsAt + frameMs;
       leg.send(itemId, frame);
+      if (this.#sent.isFull) this.#forgetHeard(now);
       this.#sent.add(paced, this.#ledger.sent(itemId, frameMs, now));
       this.#listener.frame?.(frame, playsAt);
       if (!this.#started.has(itemId)) {
@@ -153,6 +154,12 @@ export class Output {
       this.#unmarkedMs += frameMs;
       if (last || this.#unmarkedMs >= MARK_EVERY_MS) this.#mark(leg, now);
     }
+  }
+
+  /** What was heard is sent again only as the words before a cut. */
+  #forgetHeard(now: number): void {
+    const unheardMs = this.#ledger.playoutEndsAt(now) - now + REST_OVERLAP_MS;
+    this.#sent.keep(Math.ceil((unheardMs * this.#bytesPerMs) / this.#capabilities.frameBytes) + 1);
   }
 
   /** The leg confirmed a mark. */

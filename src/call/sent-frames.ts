@@ -11,33 +11,69 @@ import { MARK_GRACE_MS } from './playback.ts';
 /** Audio kept: longer than a leg's marks may be late before they are no longer believed. */
 export const KEEP_SENT_MS = MARK_GRACE_MS + 1000;
 
-interface SentFrame extends PacedFrame {
-  /** Where in its item it begins. */
-  readonly startMs: number;
-}
+/** Frames that there is room for at first; a leg that returns marks needs hardly more. */
+const FIRST_FRAMES = 32;
 
+/**
+ * A ring in one piece of memory: what is kept for seconds, as an object a frame, grows old there and has to be collected
+ * the expensive way.
+ */
 export class SentFrames {
   readonly #frameMs: number;
-  #frames: SentFrame[] = [];
+  readonly #frameBytes: number;
+  readonly #maxFrames: number;
+  #capacity = FIRST_FRAMES;
+  #audio: Uint8Array;
+  #itemIds: string[] = [];
+  /** Where in its item each frame begins. */
+  #starts: Float64Array;
+  #lasts: Uint8Array;
+  #first = 0;
+  #count = 0;
   /** What `startOf` found, for `takeBack`. */
   readonly #startOf = new Map<string, number>();
 
-  constructor(frameMs: number) {
+  constructor(frameMs: number, frameBytes: number) {
     this.#frameMs = frameMs;
+    this.#frameBytes = frameBytes;
+    this.#maxFrames = Math.ceil(KEEP_SENT_MS / frameMs);
+    this.#audio = new Uint8Array(FIRST_FRAMES * frameBytes);
+    this.#starts = new Float64Array(FIRST_FRAMES);
+    this.#lasts = new Uint8Array(FIRST_FRAMES);
   }
 
   get count(): number {
-    return this.#frames.length;
+    return this.#count;
+  }
+
+  /** The next frame costs memory, or the oldest one. */
+  get isFull(): boolean {
+    return this.#count === this.#capacity;
   }
 
   add({ itemId, frame, last }: PacedFrame, startMs: number): void {
-    this.#frames.push({ itemId, frame, last, startMs });
-    if (this.#frames.length * this.#frameMs > KEEP_SENT_MS) this.#frames.shift();
+    if (this.isFull) {
+      if (this.#capacity < this.#maxFrames) this.#grow();
+      else this.keep(this.#count - 1);
+    }
+    const slot = this.#slot(this.#count);
+    this.#audio.set(frame, slot * this.#frameBytes);
+    this.#itemIds[slot] = itemId;
+    this.#starts[slot] = startMs;
+    this.#lasts[slot] = last ? 1 : 0;
+    this.#count += 1;
+  }
+
+  /** Forgets all but the newest ones. */
+  keep(newest: number): void {
+    const gone = Math.max(0, this.#count - newest);
+    this.#first = this.#slot(gone);
+    this.#count -= gone;
   }
 
   /** The frames of an item that hold `fromMs` and what follows. */
   from(itemId: string, fromMs: number): Uint8Array[] {
-    return this.#of(itemId, fromMs).map((each) => each.frame);
+    return this.#where((slot) => this.#holds(slot, itemId, fromMs)).map((slot) => this.#frame(slot));
   }
 
   /**
@@ -45,27 +81,75 @@ export class SentFrames {
    * Infinity when nothing of it is kept.
    */
   startOf(itemId: string, heardMs: number): number {
-    const start = this.#of(itemId, heardMs)[0]?.startMs ?? Number.POSITIVE_INFINITY;
+    const [slot] = this.#where((each) => this.#holds(each, itemId, heardMs));
+    const start = slot === undefined ? Number.POSITIVE_INFINITY : (this.#starts[slot] ?? 0);
     this.#startOf.set(itemId, start);
     return start;
   }
 
   /** Takes out the frames that `startOf` pointed at, in the order in which they were sent. */
   takeBack(): PacedFrame[] {
-    const frames = this.#frames.filter(({ itemId, startMs }) => {
-      const from = this.#startOf.get(itemId);
-      return from !== undefined && startMs >= from;
-    });
+    const frames = this.#where((slot) => {
+      const from = this.#startOf.get(this.#itemIds[slot] ?? '');
+      return from !== undefined && (this.#starts[slot] ?? 0) >= from;
+    }).map((slot) => ({
+      itemId: this.#itemIds[slot] ?? '',
+      frame: this.#frame(slot),
+      last: this.#lasts[slot] === 1,
+    }));
     this.clear();
     return frames;
   }
 
   clear(): void {
-    this.#frames = [];
+    this.#count = 0;
+    this.#first = 0;
+    this.#itemIds = [];
     this.#startOf.clear();
   }
 
-  #of(itemId: string, fromMs: number): SentFrame[] {
-    return this.#frames.filter((each) => each.itemId === itemId && each.startMs + this.#frameMs > fromMs);
+  #slot(index: number): number {
+    return (this.#first + index) % this.#capacity;
+  }
+
+  #holds(slot: number, itemId: string, fromMs: number): boolean {
+    return this.#itemIds[slot] === itemId && (this.#starts[slot] ?? 0) + this.#frameMs > fromMs;
+  }
+
+  /** A frame of its own: the ring goes on. */
+  #frame(slot: number): Uint8Array {
+    return this.#audio.slice(slot * this.#frameBytes, (slot + 1) * this.#frameBytes);
+  }
+
+  /** Slots that fit, oldest first. */
+  #where(fits: (slot: number) => boolean): number[] {
+    const slots: number[] = [];
+    for (let index = 0; index < this.#count; index += 1) {
+      const slot = this.#slot(index);
+      if (fits(slot)) slots.push(slot);
+    }
+    return slots;
+  }
+
+  #grow(): void {
+    const capacity = Math.min(this.#maxFrames, this.#capacity * 2);
+    const audio = new Uint8Array(capacity * this.#frameBytes);
+    const starts = new Float64Array(capacity);
+    const lasts = new Uint8Array(capacity);
+    const itemIds: string[] = [];
+    for (let index = 0; index < this.#count; index += 1) {
+      const slot = this.#slot(index);
+      const from = slot * this.#frameBytes;
+      audio.set(this.#audio.subarray(from, from + this.#frameBytes), index * this.#frameBytes);
+      starts[index] = this.#starts[slot] ?? 0;
+      lasts[index] = this.#lasts[slot] ?? 0;
+      itemIds[index] = this.#itemIds[slot] ?? '';
+    }
+    this.#capacity = capacity;
+    this.#audio = audio;
+    this.#starts = starts;
+    this.#lasts = lasts;
+    this.#itemIds = itemIds;
+    this.#first = 0;
   }
 }

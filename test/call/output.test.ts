@@ -78,7 +78,7 @@ describe('the frames that were sent', () => {
   const paced = (itemId: string) => ({ itemId, frame: new Uint8Array(160), last: false });
 
   it('are kept for a bounded time', () => {
-    const sent = new SentFrames(20);
+    const sent = new SentFrames(20, 160);
     for (let at = 0; at < KEEP_SENT_MS + 1000; at += 20) sent.add(paced('a'), at);
 
     expect(sent.count).toBe(KEEP_SENT_MS / 20);
@@ -90,10 +90,30 @@ describe('the frames that were sent', () => {
   });
 
   it('come back from the one in which the playhead stood', () => {
-    const sent = new SentFrames(20);
+    const sent = new SentFrames(20, 160);
     for (let at = 0; at < 100; at += 20) sent.add(paced('a'), at);
 
     expect(sent.startOf('a', 50)).toBe(40);
     expect(sent.takeBack()).toHaveLength(3);
+  });
+
+  it('are the right ones after any mixture of sending, forgetting and growing', () => {
+    const sent = new SentFrames(20, 2);
+    let expected: number[] = [];
+    for (let n = 0; n < 2000; n += 1) {
+      sent.add({ itemId: 'a', frame: new Uint8Array([n & 0xff, n >> 8]), last: false }, n * 20);
+      expected.push(n);
+      expected = expected.slice(-KEEP_SENT_MS / 20);
+      if (n % 97 === 0) {
+        const newest = n % 40;
+        sent.keep(newest);
+        expected = newest === 0 ? [] : expected.slice(-newest);
+      }
+      if (n % 500 !== 499) continue;
+
+      const kept = sent.from('a', 0).map(([low = 0, high = 0]) => low + high * 256);
+
+      expect(kept).toEqual(expected);
+    }
   });
 });
