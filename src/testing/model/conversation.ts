@@ -4,6 +4,8 @@
  * @module
  */
 
+import { missingItem, type Refusal } from './refusal.ts';
+
 /** An item as it travels, plus how much audio of it was sent. */
 export interface ConversationItem {
   readonly id: string;
@@ -81,5 +83,25 @@ export class Conversation {
 
   setAudio(id: string, bytes: number): void {
     this.#audioBytes.set(id, bytes);
+  }
+
+  /** Cuts what the model said of an item. @returns what is wrong with that, in the server's words */
+  truncate(itemId: string, audioEndMs: number, bytesPerMs: number): Refusal | null {
+    const item = this.find(itemId);
+    if (!item) return missingItem('truncat', 'truncate', itemId);
+    const bytes = this.audioBytes(itemId);
+    if (item.role !== 'assistant' || bytes === undefined) {
+      const message = 'Only model output audio messages can be truncated';
+      return { code: 'unsupported_content_type', message, param: null };
+    }
+    const haveMs = Math.floor(bytes / bytesPerMs);
+    if (audioEndMs > haveMs) {
+      const message = `Audio content of ${haveMs}ms is already shorter than ${audioEndMs}ms`;
+      return { code: 'invalid_value', message, param: null };
+    }
+    this.setAudio(itemId, audioEndMs * bytesPerMs);
+    // The transcript goes too, so that the model does not think that the rest was heard.
+    item.content = [{ type: 'output_audio', transcript: null }];
+    return null;
   }
 }

@@ -13,24 +13,23 @@ import { FakeInput } from './fake-input.ts';
 import { FakeResponse, type FakeTiming, wire } from './fake-response.ts';
 import { eventIdOf, missingItem, type Refusal, refusalOf, unknownType } from './refusal.ts';
 import type { FakeTurn, TurnHandler, TypedEvent } from './script.ts';
-import { applyPatch, audioFormatOf, defaultSession, type EffectiveSession } from './session-config.ts';
+import {
+  applyPatch,
+  audioFormatOf,
+  defaultSession,
+  type EffectiveSession,
+  insisted,
+  refusedPatch,
+} from './session-config.ts';
+import { record, SessionRecord, type WireEvent } from './session-record.ts';
 
-/** Events kept in `received` and in `sent`; the older half goes when one is full. */
-export const MAX_RECORDED_EVENTS = 100_000;
+export { MAX_RECORDED_EVENTS, type Violation, type WireEvent } from './session-record.ts';
 
 /** The client's end of the connection, as the session sees it. */
 export interface FakeModelPeer {
   send(text: string): void;
   close(code: number, reason: string): void;
   terminate(): void;
-}
-
-/** A message of the client's that was answered with an error. */
-export interface Violation {
-  readonly code: string;
-  readonly message: string;
-  readonly param: string | null;
-  readonly event: unknown;
 }
 
 export interface FakeSessionOptions {
@@ -50,16 +49,8 @@ export interface FakeSessionOptions {
   newId(prefix: string): string;
 }
 
-export type WireEvent = TypedEvent & Readonly<Record<string, unknown>>;
-
-export class FakeModelSession {
+export class FakeModelSession extends SessionRecord {
   readonly id: string;
-  /** What the client sent that was in order, except audio, which is counted in `inputMs`. */
-  readonly received: ClientEvent[] = [];
-  readonly sent: WireEvent[] = [];
-  readonly violations: Violation[] = [];
-  /** What scripts threw; the response failed. */
-  readonly scriptErrors: unknown[] = [];
   readonly #options: FakeSessionOptions;
   readonly #peer: FakeModelPeer;
   readonly #conversation = new Conversation();
@@ -76,6 +67,7 @@ export class FakeModelSession {
   #open = true;
 
   constructor(peer: FakeModelPeer, options: FakeSessionOptions) {
+    super();
     this.#peer = peer;
     this.#options = options;
     this.id = options.newId('sess');
@@ -122,21 +114,6 @@ export class FakeModelSession {
 
   get activeResponseId(): string | null {
     return this.#active?.id ?? null;
-  }
-
-  /** Events received of one type. */
-  receivedOf<T extends ClientEvent['type']>(type: T): Extract<ClientEvent, { type: T }>[] {
-    return this.received.filter((event): event is Extract<ClientEvent, { type: T }> => event.type === type);
-  }
-
-  sentOf(type: string): WireEvent[] {
-    return this.sent.filter((event) => event.type === type);
-  }
-
-  /** Drops what was recorded so far, for calls that go on for hours: `received` and `sent` begin anew. */
-  forget(): void {
-    this.received.length = 0;
-    this.sent.length = 0;
   }
 
   /** Sends any event as it is. */
@@ -247,40 +224,12 @@ export class FakeModelSession {
   }
 
   #updateSession({ session: patch }: Extract<ClientEvent, { type: 'session.update' }>): Refusal | null {
-    if (patch.model !== undefined && patch.model !== this.#config.model) {
-      return {
-        code: 'cannot_update_model',
-        message: "Cannot update a conversation's model.",
-        param: 'session.model',
-      };
-    }
-    if (patch.type !== this.#config.type) {
-      return {
-        code: 'invalid_value',
-        message: 'The type of a session cannot be changed.',
-        param: 'session.type',
-      };
-    }
-    const voice = patch.audio?.output?.voice;
-    if (this.#spoke && voice !== undefined && !sameVoice(voice, this.#config.audio.output.voice)) {
-      const message = "Cannot update a conversation's voice if assistant audio is present.";
-      return { code: 'cannot_update_voice', message, param: null };
-    }
-    this.#config = this.#forced(applyPatch(this.#config, patch));
+    const refusal = refusedPatch(this.#config, patch, this.#spoke);
+    if (refusal) return refusal;
+    this.#config = insisted(applyPatch(this.#config, patch), this.#options.forceFormats);
     this.#input.reconfigured();
     if (this.#options.answersSessionUpdate) this.#send({ type: 'session.updated', session: this.#config });
     return null;
-  }
-
-  #forced(config: EffectiveSession): EffectiveSession {
-    const { input, output } = this.#options.forceFormats ?? {};
-    return {
-      ...config,
-      audio: {
-        input: { ...config.audio.input, ...(input ? { format: wireFormatOf(input) } : {}) },
-        output: { ...config.audio.output, ...(output ? { format: wireFormatOf(output) } : {}) },
-      },
-    };
   }
 
   #makeInput(): FakeInput {
@@ -353,21 +302,8 @@ export class FakeModelSession {
   }
 
   #truncate(itemId: string, contentIndex: number, audioEndMs: number): Refusal | null {
-    const item = this.#conversation.find(itemId);
-    if (!item) return missingItem('truncat', 'truncate', itemId);
-    const bytes = this.#conversation.audioBytes(itemId);
-    if (item.role !== 'assistant' || bytes === undefined) {
-      const message = 'Only model output audio messages can be truncated';
-      return { code: 'unsupported_content_type', message, param: null };
-    }
-    const haveMs = Math.floor(bytes / bytesPerMs(this.outputFormat));
-    if (audioEndMs > haveMs) {
-      const message = `Audio content of ${haveMs}ms is already shorter than ${audioEndMs}ms`;
-      return { code: 'invalid_value', message, param: null };
-    }
-    this.#conversation.setAudio(itemId, audioEndMs * bytesPerMs(this.outputFormat));
-    // The transcript goes too, so that the model does not think that the rest was heard.
-    item.content = [{ type: 'output_audio', transcript: null }];
+    const refusal = this.#conversation.truncate(itemId, audioEndMs, bytesPerMs(this.outputFormat));
+    if (refusal) return refusal;
     this.#send({
       type: 'conversation.item.truncated',
       item_id: itemId,
@@ -488,28 +424,6 @@ export class FakeModelSession {
     }, ms);
     this.#timers.add(timer);
   }
-}
-
-function record<T>(list: T[], event: T): void {
-  if (list.length >= MAX_RECORDED_EVENTS) list.splice(0, MAX_RECORDED_EVENTS / 2);
-  list.push(event);
-}
-
-function wireFormatOf(format: AudioFormat): EffectiveSession['audio']['input']['format'] {
-  switch (format.encoding) {
-    case 'pcmu':
-      return { type: 'audio/pcmu' };
-    case 'pcma':
-      return { type: 'audio/pcma' };
-    case 'pcm16':
-      return { type: 'audio/pcm', rate: 24000 };
-    default:
-      return format.encoding satisfies never;
-  }
-}
-
-function sameVoice(a: string | { id: string }, b: string | { readonly id: string }): boolean {
-  return (typeof a === 'string' ? a : a.id) === (typeof b === 'string' ? b : b.id);
 }
 
 function lastUserText(items: readonly ConversationItem[]): string | null {

@@ -6,6 +6,7 @@
 
 import type { AudioFormat } from '../../audio/index.ts';
 import type { SessionPatch, TurnDetection, WireFormat } from './client-event-schema.ts';
+import type { Refusal } from './refusal.ts';
 
 /** Fields that a patch may set; what it leaves out stays. */
 export interface EffectiveSession {
@@ -81,6 +82,64 @@ export function applyPatch(session: EffectiveSession, patch: SessionPatch): Effe
       output: { ...session.audio.output, ...defined(audio?.output ?? {}) },
     },
   };
+}
+
+/**
+ * What is wrong with a patch, in the server's words; `null` when nothing is.
+ *
+ * @param hasSpoken - the model was heard already, and keeps its voice
+ */
+export function refusedPatch(
+  session: EffectiveSession,
+  patch: SessionPatch,
+  hasSpoken: boolean,
+): Refusal | null {
+  if (patch.model !== undefined && patch.model !== session.model) {
+    const message = "Cannot update a conversation's model.";
+    return { code: 'cannot_update_model', message, param: 'session.model' };
+  }
+  if (patch.type !== session.type) {
+    const message = 'The type of a session cannot be changed.';
+    return { code: 'invalid_value', message, param: 'session.type' };
+  }
+  const voice = patch.audio?.output?.voice;
+  if (hasSpoken && voice !== undefined && !sameVoice(voice, session.audio.output.voice)) {
+    const message = "Cannot update a conversation's voice if assistant audio is present.";
+    return { code: 'cannot_update_voice', message, param: null };
+  }
+  return null;
+}
+
+/** The session with the formats that the server insists on, whatever the client asks for. */
+export function insisted(
+  session: EffectiveSession,
+  formats: { readonly input?: AudioFormat; readonly output?: AudioFormat } | null,
+): EffectiveSession {
+  const { input, output } = formats ?? {};
+  return {
+    ...session,
+    audio: {
+      input: { ...session.audio.input, ...(input ? { format: wireFormatOf(input) } : {}) },
+      output: { ...session.audio.output, ...(output ? { format: wireFormatOf(output) } : {}) },
+    },
+  };
+}
+
+function wireFormatOf(format: AudioFormat): WireFormat {
+  switch (format.encoding) {
+    case 'pcmu':
+      return { type: 'audio/pcmu' };
+    case 'pcma':
+      return { type: 'audio/pcma' };
+    case 'pcm16':
+      return { type: 'audio/pcm', rate: 24000 };
+    default:
+      return format.encoding satisfies never;
+  }
+}
+
+function sameVoice(a: string | { id: string }, b: string | { readonly id: string }): boolean {
+  return (typeof a === 'string' ? a : a.id) === (typeof b === 'string' ? b : b.id);
 }
 
 export function audioFormatOf(format: WireFormat): AudioFormat {
