@@ -113,7 +113,25 @@ describe('a decision in another process', () => {
     const told = seen.length;
     await clock.advance(60_000);
     expect(seen).toHaveLength(told);
-    expect(MAX_OWN_CHANGES).toBe(5000);
+  });
+
+  it('is told apart from our own as long as no more than so many of ours have not come by', async () => {
+    const { approvals, store, call, onlyPending } = await rig({ toolGate: GATE, started: false });
+    await call('delete_file', { path: 'x' });
+    const first = await onlyPending();
+    const seen: number[] = [];
+    approvals.on('changedElsewhere', ({ changeNo }) => seen.push(changeNo));
+    const event = { kind: 'refused', by: null, input: null } as const;
+    for (let i = 0; i < MAX_OWN_CHANGES; i++)
+      await approvals.change(first.id, { status: ['pending'] }, { reason: `${i}` }, event);
+    const last = await onlyPending();
+
+    approvals.follow(first);
+    approvals.follow(last);
+
+    expect(last.changeNo - first.changeNo).toBe(MAX_OWN_CHANGES);
+    expect(seen).toEqual([first.changeNo]);
+    expect(await store.lastApprovalChange()).toBe(last.changeNo);
   });
 });
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../src/store/index.ts';
-import { MAX_PENDING_OPERATIONS } from '../../src/store/postgres-store.ts';
+import { MAX_PENDING_OPERATIONS, MAX_WATCHES } from '../../src/store/postgres-store.ts';
 import { approvalStoreContract, newApproval } from './approvals-suite.ts';
 import { storeContract } from './contract-suite.ts';
 import { mediaStoreContract } from './media-suite.ts';
@@ -51,6 +51,8 @@ describe.skipIf(!server)('the store on PostgreSQL', () => {
     await expect.poll(() => watch.isOpen).toBe(false);
     const again = await one.watchApprovals!(() => {});
     expect(again.isOpen).toBe(true);
+    for (let open_ = 1; open_ < MAX_WATCHES; open_++) await one.watchApprovals!(() => {});
+    await expect(one.watchApprovals!(() => {})).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await Promise.all([one.close(), two.close()]);
     expect(again.isOpen).toBe(false);
   });
