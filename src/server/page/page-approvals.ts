@@ -47,9 +47,13 @@ export class PageApprovals {
     this.#mayGuestDecide = nameMatcher(config.guests.decide);
   }
 
-  /** Every change of a record; gives what ends it. */
+  /** Every change of a record, in this process or another one; gives what ends it. */
   onChanged(listener: (record: ApprovalRow) => void): () => void {
-    return this.#system.approvals.on('changed', listener);
+    const { approvals } = this.#system;
+    const stops = [approvals.on('changed', listener), approvals.on('changedElsewhere', listener)];
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   /** What waits for somebody at this page, oldest first. */

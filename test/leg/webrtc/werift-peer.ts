@@ -14,6 +14,8 @@ import { concatSamples, OpusDecoder, OpusEncoder } from '../../../src/audio/inde
 const FRAME = 480;
 
 export interface WeriftOptions {
+  /** Uses this server only. */
+  readonly turn?: { readonly url: string; readonly username: string; readonly credential: string };
   readonly channel?: boolean;
   readonly direction?: 'sendrecv' | 'sendonly';
   /** Of its encoder. @defaultValue 5 */
@@ -45,6 +47,10 @@ export class WeriftPeer {
     this.pc = new RTCPeerConnection({
       iceAdditionalHostAddresses: ['127.0.0.1'],
       iceUseIpv6: false,
+      ...(options.turn && {
+        iceTransportPolicy: 'relay' as const,
+        iceServers: [{ ...options.turn, urls: options.turn.url }],
+      }),
       iceFilterCandidatePair: (pair) => pair.localCandidate.host === '127.0.0.1',
       codecs: { audio: [useOPUS()], video: [] },
     });
