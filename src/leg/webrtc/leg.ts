@@ -109,6 +109,11 @@ export class WebRtcLeg extends Emitter<CallLegEvents> implements CallLeg {
     return this.#receiver.counters();
   }
 
+  /** How long a gap in the caller's packets waits now, in ms. */
+  get waitMs(): number {
+    return this.#receiver.waitMs;
+  }
+
   /** Round trip by RTCP, in ms; `null` while unknown. */
   get roundTripMs(): number | null {
     return this.#roundTripMs;

@@ -24,6 +24,8 @@ import { parseRtp, type RtpPacket } from './rtp.ts';
 export const SOURCE_SWITCH_MS = 60;
 /** Concealment says no more after so long: what follows is silence. */
 export const MAX_CONCEAL_MS = 120;
+/** Ticks that are further apart than this were held up by this process. */
+export const MAX_TICK_MS = 60;
 /** Ticks of the decoder's shortest step, 2.5 ms. */
 const STEP_TICKS = 120;
 
@@ -55,6 +57,8 @@ export class AudioReceiver {
   /** Another source's next sequence number, should it be one. */
   #candidate: { ssrc: number; next: number } | null = null;
   #lastPacketAt = Number.NEGATIVE_INFINITY;
+  #tickedAt = 0;
+  #heldUpUntil = 0;
   #invalid = 0;
   /** Of sources that are gone. */
   readonly #before: ReceiverCounters = zero();
@@ -111,7 +115,10 @@ export class AudioReceiver {
 
   /** Every 20 ms. */
   tick(now: number): void {
-    this.#source?.jitter.pull(now);
+    // When this process stood still, packets that came meanwhile are handed over after its timers: nothing is missing.
+    if (now - this.#tickedAt > MAX_TICK_MS) this.#heldUpUntil = now + MAX_TICK_MS;
+    this.#tickedAt = now;
+    if (now >= this.#heldUpUntil) this.#source?.jitter.pull(now);
   }
 
   /** Frees the decoder. Idempotent. */

@@ -117,6 +117,22 @@ describe('what comes of a caller’s packets', () => {
     expect(decoderCount()).toBe(0);
   });
 
+  it('fills nothing because this process stood still: what came meanwhile is handed over afterwards', () => {
+    const packets = packetsOf(sine(300, 24_000, 2));
+    const { receiver: ours, heard } = receiver();
+    for (const [n, packet] of packets.entries()) {
+      const at = n * 20;
+      // Between 500 and 1,100 ms nothing runs; then the timers do first.
+      if (at === 500) ours.tick(1101);
+      else if (at < 500 || at > 1100) ours.tick(at);
+      ours.receive(packet, at >= 500 && at <= 1100 ? 1101 : at);
+    }
+    ours.tick(1990);
+    expect(heard().length).toBe(packets.length * FRAME);
+    expect(ours.counters()).toMatchObject({ late: 0, missing: 0, filledMs: 0 });
+    ours.close();
+  });
+
   it('fills what nobody sent: first made up, then silence', () => {
     const packets = packetsOf(sine(300, 24_000, 1));
     const { receiver: ours, heard } = receiver();

@@ -97,9 +97,10 @@ describe('twenty calls at once', () => {
 });
 
 describe('a process with a call behind it', () => {
+  // The caller's end, on the same native stack, now and then refuses an answer on a machine that is overrun.
   it.each(['ours', 'caller'])(
     'ends by itself when nothing is left to do (%s hung up)',
-    { timeout: 30_000 },
+    { timeout: 30_000, retry: 2 },
     async (who) => {
       const script = fileURLToPath(new URL('./exits.ts', import.meta.url));
       const run = promisify(execFile)(

@@ -29,6 +29,8 @@ export class WeriftPeer {
   /** Packets of the agent's, as they came. */
   readonly heard: RtpPacket[] = [];
   onPacket: (packet: RtpPacket) => void = () => {};
+  /** What is said, lost on purpose or not. */
+  onSent: (payload: Uint8Array) => void = () => {};
   readonly #track: Track;
   readonly #encoder: OpusEncoder;
   #sequence = Math.floor(Math.random() * 30_000);
@@ -89,6 +91,7 @@ export class WeriftPeer {
   /** 20 ms of samples at 24 kHz as one packet; `false` loses it on purpose. */
   speak(samples: Int16Array, isSent = true): void {
     const payload = Buffer.from(this.#encoder.encode(samples));
+    this.onSent(payload);
     this.#sequence = (this.#sequence + 1) & 0xffff;
     this.#timestamp = (this.#timestamp + FRAME * 2) >>> 0;
     if (!isSent) return;
