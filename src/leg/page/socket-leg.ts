@@ -191,7 +191,8 @@ export class PageSocketLeg extends Emitter<CallLegEvents> implements CallLeg {
     // What was held up by the network is speech all the same: nothing is lost on this way, only late.
     this.#lastMediaAt = now;
     this.#filledAt = now;
-    this.emit('audio', data);
+    // A message may lie at an odd place of a larger buffer: samples of two bytes can't be read there.
+    this.emit('audio', data.byteOffset % 2 === 0 ? data : new Uint8Array(data));
   }
 
   #onCommand(command: PageCommand): void {

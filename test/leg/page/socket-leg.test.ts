@@ -60,6 +60,18 @@ describe('a call over a WebSocket', () => {
     expect(audio).toEqual([1]);
   });
 
+  it('hands on samples that can be read, wherever in its buffer a message lies', () => {
+    const { socket, leg } = rig();
+    const offsets: number[] = [];
+    leg.on('audio', (bytes) => offsets.push((bytes as Uint8Array).byteOffset % 2));
+    const pool = new Uint8Array(2000).fill(7);
+
+    socket.sink?.message(pool.subarray(3, 963));
+    socket.sink?.message(pool.subarray(4, 964));
+
+    expect(offsets).toEqual([0, 0]);
+  });
+
   it('plays what it is sent every 20 ms, and says when it was heard', async () => {
     const { clock, socket, leg, played } = rig();
     for (let n = 0; n < 10; n += 1) leg.send('item', FRAME);
