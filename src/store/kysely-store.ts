@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import * as grants from './approval-grant-queries.ts';
 import * as guards from './approval-guard-queries.ts';
 import * as approvals from './approval-queries.ts';
 import * as attachments from './attachment-queries.ts';
@@ -42,10 +43,10 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
       wrapDatabaseError(approvals.changeApproval(db, id, expected, change, event, grant)),
     addApprovalEvent: (id, event) => wrapDatabaseError(approvals.addApprovalEvent(db, id, event)),
     listApprovalEvents: (id) => wrapDatabaseError(approvals.listApprovalEvents(db, id)),
-    addGrant: (grant) => wrapDatabaseError(approvals.addGrant(db, grant)),
-    listGrants: (query) => wrapDatabaseError(approvals.listGrants(db, query)),
-    listAllGrants: (limit) => wrapDatabaseError(approvals.listAllGrants(db, clamp(limit))),
-    revokeGrants: (which, at) => wrapDatabaseError(approvals.revokeGrants(db, which, at)),
+    addGrant: (grant) => wrapDatabaseError(grants.addGrant(db, grant)),
+    listGrants: (query) => wrapDatabaseError(grants.listGrants(db, query)),
+    listAllGrants: (limit) => wrapDatabaseError(grants.listAllGrants(db, clamp(limit))),
+    revokeGrants: (which, at) => wrapDatabaseError(grants.revokeGrants(db, which, at)),
     pinSalt: () => wrapDatabaseError(guards.pinSalt(db)),
     takePinTry: (pinTry, limits) => wrapDatabaseError(guards.takePinTry(db, pinTry, limits)),
     forgivePinTry: (id) => wrapDatabaseError(guards.forgivePinTry(db, id)),
