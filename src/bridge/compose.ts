@@ -168,7 +168,8 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
   undo.push(() => projector.close());
   if (approvals) {
     undo.push(() => approvals.close());
-    await startApprovals(approvals, tools, link, logger);
+    const shown = (text: string) => withLink(text, publicBase(), toolAccess.gate);
+    await startApprovals(approvals, tools, link, shown, logger);
   }
   const { allow, deny } = config.tools;
   const channel = new RealtimeVoiceChannel(config, bus, {
@@ -270,6 +271,7 @@ function startApprovals(
   approvals: ApprovalSystem,
   tools: JoinedGateway,
   link: HostLink,
+  shown: (text: string) => string,
   logger: Logger,
 ): Promise<void> {
   return approvals.start({
@@ -278,11 +280,24 @@ function startApprovals(
       // A chat of the voice channel is a call; nobody reads messages there.
       if (channel === CHANNEL_NAME) return false;
       link
-        .send({ channel, chatId, content, media: [], metadata: {} })
+        .send({ channel, chatId, content: shown(content), media: [], metadata: {} })
         .catch(() => logger.warn('the host took no message of the approvals'));
       return true;
     },
   });
+}
+
+/** A line that tells how to decide by a message. */
+const COMMANDS = /^\/approve .*$/m;
+
+/**
+ * A card with a link to the page where it can be decided. Where the host asks no gate it knows no `/approve` either, and
+ * would answer that it does not.
+ */
+function withLink(text: string, base: string | null, hasCommands: boolean): string {
+  if (base === null || !COMMANDS.test(text)) return text;
+  const link = `${base}/operator`;
+  return hasCommands ? `${text}\n${link}` : text.replace(COMMANDS, link);
 }
 
 /** The host's deadline of one tool; the call's own, by its policies, is never later. */

@@ -157,6 +157,21 @@ describe('a call through another agent’s process', () => {
     expect((await calling).heardBytes).toBeGreaterThan(8000);
   });
 
+  it('ends the call, answers its tool and leaves nothing behind when the host is gone', async () => {
+    const { host } = bridge;
+    host.answers['tools/execute'] = () => 'never';
+    turn = ({ trigger }) => (trigger === 'speech' ? [call('read_file', { path: 'a.txt' })] : []);
+    const { address } = await start();
+    const calling = phone(address, 'CA06', 600);
+    await host.until(() => host.executions.size > 0);
+
+    bridge.child.stdin?.end();
+
+    expect(await bridge.exit).toBe(0);
+    expect((await calling).upgradeStatus).toBe(101);
+    expect(host.cancelled).toEqual([]);
+  });
+
   it('asks the gate from inside of the host’s tool; approved elsewhere it runs once, by the host', async () => {
     const { host } = bridge;
     const ran: unknown[] = [];
@@ -184,6 +199,7 @@ describe('a call through another agent’s process', () => {
           toolGate: {
             requireApproval: ['delete_*'],
             approvers: [{ name: 'anna', senders: ['telegram:77'] }],
+            deferred: { card: { notify: ['telegram:77'] } },
           },
         },
         tools: { mode: 'both' },
@@ -195,6 +211,10 @@ describe('a call through another agent’s process', () => {
     await phone(result.address, 'CA04', 180);
     expect(ran).toEqual([]);
     const id = /[0-9a-f]{32}/.exec(outputs()[0] ?? '')?.[0];
+    await host.until(() => host.paramsOf('message/send').length > 0);
+    const [card] = host.paramsOf('message/send');
+    expect(card).toMatchObject({ channel: 'telegram', chatId: '77', media: [] });
+    expect(card?.content).toMatch(new RegExp(`^/approve .*\n${String(result.address)}/operator$`, 'm'));
 
     const stranger = await host.ask('approvals/decide', {
       channel: 'telegram',
@@ -278,101 +298,79 @@ describe('the bridge’s process', () => {
   beforeEach(() => {
     bridge = new BridgeProcess();
   });
+  const states = () =>
+    bridge.host.seen.flatMap(({ method, params }) => (method === 'status' ? [params.state] : []));
 
-  it('refuses another protocol version, and can be asked again', async () => {
+  it('answers pings, refuses garbage and other versions, and starts once; a SIGTERM ends it', async () => {
+    const { host } = bridge;
+    host.raw('}{');
+    host.raw('[]');
+    expect((await host.ask('ping')).result).toEqual({});
+    const early = { sessionKey: '', channel: '', chatId: '', name: 'x', arguments: {} };
+    expect((await host.ask('gate/check', early)).error?.code).toBe(-32002);
+
     const refused = await bridge.initialize({}, { protocol: 2 });
     const accepted = await bridge.initialize({});
+    const again = await bridge.initialize({});
+    bridge.child.kill('SIGTERM');
 
     expect(refused.error).toMatchObject({ code: -32001, data: { supported: [1] } });
     expect(accepted.result).toMatchObject({
       protocol: 1,
       name: 'nanobot-channel-realtime',
       pid: bridge.child.pid,
+      gate: false,
     });
-    expect((await bridge.initialize({})).error?.code).toBe(-32002);
+    expect(again.error?.code).toBe(-32002);
+    expect(await bridge.exit).toBe(0);
+    expect(states()).toEqual(['starting', 'ready', 'draining', 'stopped']);
+    expect(host.seen.filter(({ method }) => method === 'error')).toHaveLength(2);
+    expect(host.faults).toEqual([]);
   });
 
   it('says what is wrong with the config, line by line, and ends with 1', async () => {
     const { error } = await bridge.initialize({ greting: 'x', limits: { maxCalls: 'many' } });
 
     expect(error).toMatchObject({ code: -32010, data: { code: 'CONFIG_INVALID' } });
-    expect(error?.message).toMatch(
-      /channels\.realtime\.greting[\s\S]*channels\.realtime\.limits\.maxCalls|channels\.realtime\.limits\.maxCalls[\s\S]*channels\.realtime\.greting/,
-    );
+    for (const key of ['greting', 'limits.maxCalls'])
+      expect(error?.message).toContain(`channels.realtime.${key}`);
     expect(await bridge.exit).toBe(1);
   });
 
-  it.each([
-    ['public', { tools: { mode: 'both' } }],
-    ['delegate', {}],
-  ])('does not start with a gate that the agent walks around, at level %s', async (level, config) => {
-    const toolGate = { deny: ['exec'] };
-
-    const { error } = await bridge.initialize({ ...config, approvals: { toolGate } }, { level });
-
-    expect(error).toMatchObject({ code: -32010, data: { code: 'CONFIG_INVALID' } });
-    expect(error?.message).toContain('voiceOnly');
-  });
-
-  it('starts so when that is accepted in writing, and says so', async () => {
-    const approvals = { toolGate: { deny: ['exec'] }, scope: 'voiceOnly' };
-
-    const { result } = await bridge.initialize({ approvals }, { level: 'delegate' });
-
-    expect(result).toMatchObject({
-      gate: false,
-      notes: [expect.stringContaining('not for what the agent runs elsewhere')],
-    });
-  });
-
-  it('answers nothing but ping before it is started', async () => {
-    const { host } = bridge;
-
-    expect(
-      (await host.ask('gate/check', { sessionKey: '', channel: '', chatId: '', name: 'x', arguments: {} }))
-        .error?.code,
-    ).toBe(-32002);
-    expect((await host.ask('ping')).result).toEqual({});
-  });
-
-  it('survives garbage, and keeps its output clean', async () => {
-    const { host } = bridge;
-    host.raw('}{');
-    host.raw('[]');
-
-    const { result } = await bridge.initialize({});
-
-    expect(result?.protocol).toBe(1);
-    expect(host.faults).toEqual([]);
-    expect(host.seen.filter(({ method }) => method === 'error')).toHaveLength(2);
-  });
-
-  it('ends with 0 when its input ends, started or not', async () => {
-    await bridge.initialize({});
+  it('ends with 0 when its input ends before it was started', async () => {
     bridge.child.stdin?.end();
-    expect(await bridge.exit).toBe(0);
-    bridge.remove();
 
-    bridge = new BridgeProcess();
-    bridge.child.stdin?.end();
     expect(await bridge.exit).toBe(0);
   });
 
-  it('ends with 0 on SIGTERM, and tells the host so', async () => {
-    await bridge.initialize({});
+  it('ends at once on a second SIGTERM', async () => {
+    // An initialize whose tools are never listed: it stands in the middle of its start.
+    bridge.host.answers['tools/list'] = () => 'never';
+    void bridge.initialize({});
+    await bridge.host.until(() => bridge.host.paramsOf('tools/list').length > 0);
+    bridge.child.kill('SIGTERM');
+    await bridge.host.until(() => states().includes('draining'));
     bridge.child.kill('SIGTERM');
 
-    expect(await bridge.exit).toBe(0);
-    expect(
-      bridge.host.seen.flatMap(({ method, params }) => (method === 'status' ? [params.state] : [])),
-    ).toEqual(['starting', 'ready', 'draining', 'stopped']);
+    expect(await bridge.exit).toBe(1);
   });
 
-  it('answers two shutdowns at once, and ends', async () => {
+  it('keeps what else writes to standard output out of the protocol; two shutdowns at once are both answered', async () => {
+    bridge.remove();
+    const noise = 'console.log("noise"); process.stdout.write("more noise\\n")';
+    const worker = `import("node:worker_threads").then(({ Worker }) => new Worker(${JSON.stringify(noise)}, { eval: true }))`;
+    const code = `process.on("SIGUSR2", () => { ${noise}; ${worker} })`;
+    bridge = new BridgeProcess({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
     await bridge.initialize({});
-    const [first, second] = await Promise.all([bridge.host.ask('shutdown'), bridge.host.ask('shutdown')]);
 
+    bridge.child.kill('SIGUSR2');
+    // Twice from the process itself, twice from its worker.
+    const noises = () => bridge.stderr.match(/noise/g)?.length ?? 0;
+    while (noises() < 4) await bridge.host.ask('ping');
+
+    const [first, second] = await Promise.all([bridge.host.ask('shutdown'), bridge.host.ask('shutdown')]);
     expect([first.result, second.result]).toEqual([{}, {}]);
     expect(await bridge.exit).toBe(0);
+    expect(bridge.host.faults).toEqual([]);
   });
 });
