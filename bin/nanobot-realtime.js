@@ -16,7 +16,10 @@ process.emitWarning = (warning, ...rest) => {
 const source = new URL('../src/cli/main.ts', import.meta.url);
 const main = existsSync(source) ? source : new URL('../dist/cli/main.js', import.meta.url);
 import(main.href).then(
-  ({ main: run }) => run(process.argv),
+  ({ keepCompiled, main: run }) => {
+    keepCompiled();
+    return run(process.argv);
+  },
   (error) => {
     console.error(error);
     process.exitCode = 1;

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import { undici } from './lazy.ts';
 
 export interface TwilioAccount {
   readonly accountSid: string;
@@ -77,7 +78,8 @@ export class TwilioRest {
     this.#authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
     this.#ownsDispatcher = dispatcher === undefined;
     this.#dispatcher =
-      dispatcher ?? new Agent({ connections: CONNECTIONS, connect: { timeout: CONNECT_TIMEOUT_MS } });
+      dispatcher ??
+      new (undici().Agent)({ connections: CONNECTIONS, connect: { timeout: CONNECT_TIMEOUT_MS } });
   }
 
   /**
@@ -102,7 +104,7 @@ export class TwilioRest {
     signal: AbortSignal,
     body?: string,
   ): Promise<TwilioAnswer> {
-    const answer = await request(this.#root + path, {
+    const answer = await undici().request(this.#root + path, {
       method,
       signal,
       dispatcher: this.#dispatcher,

@@ -5,8 +5,8 @@
  * @module
  */
 
-import prism from 'prism-media';
 import { VoiceError } from '../errors.ts';
+import { prism } from '../lazy.ts';
 import type { SampleRate } from './format.ts';
 import { OpusDecoder } from './opus.ts';
 import { concatSamples } from './resampler.ts';
@@ -27,8 +27,9 @@ function invalid(container: OpusContainer, what: string, cause?: unknown): Voice
 }
 
 function demux(bytes: Uint8Array, container: OpusContainer): Promise<Demuxed> {
+  const { opus } = prism();
   return new Promise((resolve, reject) => {
-    const demuxer = container === 'ogg' ? new prism.opus.OggDemuxer() : new prism.opus.WebmDemuxer();
+    const demuxer = container === 'ogg' ? new opus.OggDemuxer() : new opus.WebmDemuxer();
     const packets: Uint8Array[] = [];
     let head: Uint8Array | undefined;
     demuxer.on('head', (data: Uint8Array) => {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { flushCompileCache } from 'node:module';
 import { type Command, InvalidArgumentError } from 'commander';
 import { banner } from './banner.ts';
 import { EXIT } from './exit-codes.ts';
@@ -65,6 +66,8 @@ async function start(flags: StartFlags): Promise<void> {
     const { compose } = await import('./compose.ts');
     const gateway = await compose(flags);
     process.stdout.write(banner({ version: packageVersion(), ...gateway.facts }));
+    // What was compiled is kept now: a process that is killed writes nothing.
+    flushCompileCache();
     const signal = await signals.first;
     process.stdout.write(`${signal}: no new calls; ${gateway.activeCalls()} running.\n`);
     await gateway.close();

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import type { FullStore } from './contract.ts';
-import { openPostgresStore } from './postgres-store.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 
 export type StoreOptions =
@@ -23,7 +22,7 @@ export type StoreOptions =
  *
  * @throws VoiceError `STORE_UNAVAILABLE` when it can't be reached, `STORE_MIGRATION_FAILED`
  */
-export function openStore(options: StoreOptions): Promise<FullStore> {
+export async function openStore(options: StoreOptions): Promise<FullStore> {
   switch (options.engine) {
     case 'sqlite':
       return SqliteStore.open({
@@ -31,8 +30,11 @@ export function openStore(options: StoreOptions): Promise<FullStore> {
         node: 'local',
         ...(options.testCommitDelayMs !== undefined && { testCommitDelayMs: options.testCommitDelayMs }),
       });
-    case 'postgres':
+    case 'postgres': {
+      // With SQLite the queries run in its worker: this thread needs neither the driver nor the query builder.
+      const { openPostgresStore } = await import('./postgres-store.ts');
       return openPostgresStore(options.url, options.node ?? hostname());
+    }
     default:
       return options satisfies never;
   }

@@ -1,8 +1,8 @@
-import { fetch as undiciFetch } from 'undici';
 import { z } from 'zod';
 import { type Clock, delay } from '../../clock.ts';
 import { isVoiceError, VoiceError } from '../../errors.ts';
 import type { ToolDefinition } from '../../gateway/index.ts';
+import { undici } from '../../lazy.ts';
 import type { ChatMessage, ChatModel, ChatReply } from './contract.ts';
 import type { ChatEndpoint } from './endpoint.ts';
 
@@ -48,7 +48,7 @@ export type ChatFetch = (
 export function createChatModel(
   endpoint: ChatEndpoint,
   clock: Clock,
-  fetch: ChatFetch = undiciFetch,
+  fetch: ChatFetch = (url, init) => undici().fetch(url, init),
 ): ChatModel {
   return {
     async complete(messages, tools, signal) {

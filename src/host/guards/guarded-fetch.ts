@@ -7,8 +7,8 @@
 
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, request } from 'undici';
 import type { Clock } from '../../clock.ts';
+import { undici } from '../../lazy.ts';
 import { type ConnectorFactory, pinnedConnector } from './pinned-connector.ts';
 import type { SsrfPolicy } from './ssrf-policy.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -127,6 +127,7 @@ async function oneHop<T>(
   const verdict = await untilAborted(options.policy.check(current), signal);
   if (!verdict.ok) throw new UrlRefusedError(verdict.reason, hop);
   const connect = (options.connector ?? pinnedConnector)(verdict.addresses);
+  const { Agent, request } = undici();
   // One agent per hop: a pooled connection would be one that this hop's check knows nothing of.
   const agent = new Agent({ connect, connections: 1, pipelining: 0, headersTimeout: 0, bodyTimeout: 0 });
   try {

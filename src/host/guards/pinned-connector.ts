@@ -6,7 +6,8 @@
  */
 
 import type { LookupAddress, LookupOptions } from 'node:dns';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
+import { undici } from '../../lazy.ts';
 import { unmapped } from './ip-address.ts';
 import type { PinnedAddress } from './ssrf-policy.ts';
 
@@ -40,7 +41,7 @@ export function pinnedLookup(addresses: readonly PinnedAddress[]) {
 /** The connector of production: TCP or TLS to one of `addresses`, and to nothing else. */
 export const pinnedConnector: ConnectorFactory = (addresses) => {
   const allowed = new Set(addresses.map(({ address }) => address));
-  const connect = buildConnector({ lookup: pinnedLookup(addresses), timeout: CONNECT_TIMEOUT_MS });
+  const connect = undici().buildConnector({ lookup: pinnedLookup(addresses), timeout: CONNECT_TIMEOUT_MS });
   return (options, callback) => {
     connect(options, (...[error, socket]) => {
       if (error !== null) {

@@ -14,17 +14,15 @@ import type { McpServerConfig } from '../config/index.ts';
 import type { SsrfPolicy } from '../guards/ssrf-policy.ts';
 import type { ToolRegistry } from '../registry.ts';
 import { type ToolArguments, type ToolCallOptions, toolError } from '../registry-tool.ts';
+import {
+  MAX_TOOLS_PER_SERVER,
+  MCP_RESTART_DELAYS_MS,
+  MCP_STABLE_MS,
+  MCP_START_TIMEOUT_MS,
+} from './limits.ts';
 import { isEnabled, progressText, registryTool, toToolResult } from './tool.ts';
 import { openTransport } from './transport.ts';
 
-/** How long a server may take to start and to name its tools. */
-export const MCP_START_TIMEOUT_MS = 30_000;
-/** Waits before a server is started again; the last one counts for every further start. */
-export const MCP_RESTART_DELAYS_MS: readonly number[] = [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000];
-/** Up for this long, a server's next start is its first again. */
-export const MCP_STABLE_MS = 30_000;
-/** Tools of one server. */
-export const MAX_TOOLS_PER_SERVER = 128;
 /** Longest error text of a server that is passed on. */
 const MAX_ERROR_CHARS = 500;
 /** The SDK's own deadline; ours is on the clock and always shorter. */

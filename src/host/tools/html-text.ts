@@ -4,7 +4,8 @@
  * @module
  */
 
-import { Parser } from 'htmlparser2';
+import type { Parser } from 'htmlparser2';
+import { htmlparser2 } from '../../lazy.ts';
 
 export type HtmlTextMode = 'markdown' | 'text';
 
@@ -113,7 +114,7 @@ export class HtmlText {
     this.#mode = mode;
     this.#whole = new TextSink(limit);
     this.#main = new TextSink(limit);
-    this.#parser = new Parser(
+    this.#parser = new (htmlparser2().Parser)(
       {
         onopentag: (name, attributes) => this.#open(name, attributes),
         ontext: (text) => this.#text(text),
