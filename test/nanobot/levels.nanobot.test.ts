@@ -11,6 +11,8 @@ import { TextModel } from './text-model.ts';
 import { WebChat } from './web-chat.ts';
 
 const NOTE = 'The spare key is under the third flower pot.';
+/** Who calls, and so whose chat it is. */
+const CALLER = '+15550100';
 const FILE_ANSWER = 'The agent read it: third flower pot.';
 
 const voice = new VoiceModel();
@@ -50,6 +52,8 @@ async function start(
   gateway = new NanobotGateway(home);
   url = await gateway.listening();
   web = await WebChat.open(`http://127.0.0.1:${webPort}`);
+  // The agent's first turn loads much; a caller would hang up meanwhile.
+  expect(await web.ask('ann', 'hello')).toBe('Done.');
 }
 
 async function stop(): Promise<void> {
@@ -143,7 +147,7 @@ describe('toolAccess "full": the live agent', () => {
       url,
       'CA0A2',
       [{ name: 'ask_agent', args: { request: 'Read my note and write evil.txt' } }],
-      300,
+      450,
     );
 
     expect(outputs).toEqual([FILE_ANSWER]);
@@ -199,6 +203,31 @@ describe('toolAccess "full": the live agent', () => {
     const known = JSON.stringify(text.asked.at(-1)?.messages);
     expect(known).toContain(SAID);
     expect(known).toContain('third flower pot');
+  });
+
+  it("speaks a message of the agent's to whoever is on the line", async () => {
+    const admitted = gateway.output.split('incoming call admitted').length;
+    const calling = voice.place(home, url, 'CA0A4', [], 450);
+    await until(() => gateway.output.split('incoming call admitted').length > admitted);
+    text.willSay(
+      {
+        tool: 'message',
+        args: {
+          channel: 'realtime',
+          chat_id: CALLER,
+          content: 'Somebody is at your door with a big parcel.',
+        },
+      },
+      { text: 'I told you on the phone.' },
+    );
+
+    expect(await web.ask('ann', 'Tell me on the phone that somebody is at the door')).toBe(
+      'I told you on the phone.',
+    );
+    expect(JSON.stringify(text.asked.at(-1)?.messages)).toContain(`Message sent to realtime:${CALLER}`);
+    // The model's own answer is half a second; the sentence takes more than two.
+    const { call } = await calling;
+    expect(call.heardBytes).toBeGreaterThan(2 * 8000);
   });
 
   it('can be turned off and on while nanobot runs', async () => {
@@ -261,7 +290,7 @@ describe('toolAccess "delegate": the agent alone', () => {
       url,
       'CA0C1',
       [{ name: 'ask_agent', args: { request: 'Read my note' } }],
-      260,
+      450,
     );
 
     expect(outputs).toEqual([FILE_ANSWER]);

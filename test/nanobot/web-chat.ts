@@ -100,7 +100,8 @@ export class WebChat {
         const event = JSON.parse(String(data)) as Record<string, unknown>;
         events.push(event);
         if (event.event === 'delta') streamed += String(event.text ?? event.delta ?? '');
-        if (event.event === 'message' && typeof event.text === 'string') resolve(event.text);
+        // What it says in between, such as the names of tools, has a kind.
+        if (event.event === 'message' && typeof event.text === 'string' && !event.kind) resolve(event.text);
         if (event.event === 'turn_end' && streamed) resolve(streamed);
       });
     });
