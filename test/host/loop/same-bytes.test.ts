@@ -183,7 +183,7 @@ describe('a host whose config has no gate, and one whose gate names other tools'
   };
   const replies = () => [...CALLS.map((call) => calls(call)), says('done')];
 
-  it('give the same bytes as a host that never heard of gates', async () => {
+  it('give the same bytes as a host that never heard of gates', { timeout: 30_000 }, async () => {
     const { createApprovals } = await import('../../../src/approval/index.ts');
     const { approvalsSchema } = await import('../../../src/config-approvals.ts');
     const { rig } = await import('../../approval/rig.ts');
