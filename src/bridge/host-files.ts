@@ -12,6 +12,8 @@ import type { Logger } from '../observe/index.ts';
 
 /** Files of one message; more are left out. */
 export const MAX_FILES = 10;
+/** Messages whose files may wait for those of others: they are read one after another. */
+export const MAX_WAITING_MESSAGES = 20;
 /** The media tool that this counts as: who may not use it gets no files of the host's either. */
 const SEND_FILE = 'send_file';
 
@@ -30,19 +32,29 @@ export interface FilesCall {
 export class HostFiles {
   readonly #options: HostFilesOptions;
   #count = 0;
+  #waiting = 0;
+  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: HostFilesOptions) {
     this.#options = options;
   }
 
   /** Queues what may be read and sent; resolves to how many. Never rejects. */
-  async send(call: FilesCall, paths: readonly string[], caption: string): Promise<number> {
+  send(call: FilesCall, paths: readonly string[], caption: string): Promise<number> {
+    if (!this.#options.media.uses(call.id) || this.#waiting >= MAX_WAITING_MESSAGES)
+      return Promise.resolve(0);
+    this.#waiting++;
+    const sent = this.#queue.then(() => this.#send(call, paths, caption));
+    this.#queue = sent.finally(() => this.#waiting--);
+    return sent;
+  }
+
+  async #send(call: FilesCall, paths: readonly string[], caption: string): Promise<number> {
     const { media, logger } = this.#options;
-    if (!media.uses(call.id)) return 0;
     let taken = 0;
     for (const path of paths.slice(0, MAX_FILES)) {
       try {
-        await this.#queue(call, path, caption);
+        await this.#sendOne(call, path, caption);
         taken++;
       } catch {
         logger.warn({ callId: call.id }, 'a file of the host’s could not be sent to the caller');
@@ -56,7 +68,7 @@ export class HostFiles {
     return taken;
   }
 
-  async #queue({ id, sessionKey }: FilesCall, path: string, caption: string): Promise<void> {
+  async #sendOne({ id, sessionKey }: FilesCall, path: string, caption: string): Promise<void> {
     const toolCallId = `host-${id}-${++this.#count}`;
     await this.#options.media.run(
       SEND_FILE,

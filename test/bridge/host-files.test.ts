@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HostFiles, MAX_FILES } from '../../src/bridge/host-files.ts';
+import { HostFiles, MAX_FILES, MAX_WAITING_MESSAGES } from '../../src/bridge/host-files.ts';
 import { mediaSchema } from '../../src/config-media.ts';
 import { createMediaTools, WorkspacePolicy } from '../../src/host/index.ts';
 import { MAX_ATTACHMENT_BYTES, Media } from '../../src/media/index.ts';
@@ -99,6 +99,19 @@ describe('files that the agent sends to a caller', () => {
     ];
 
     expect(await files.send(CALL, outside, '')).toBe(0);
+  });
+
+  it('of one message wait for those of the one before, and not of any number', async () => {
+    await open();
+    const path = file('a.txt');
+
+    const sent = await Promise.all(
+      Array.from({ length: MAX_WAITING_MESSAGES + 2 }, (_, index) =>
+        files.send(CALL, index === 0 ? [path] : [], ''),
+      ),
+    );
+
+    expect(sent).toEqual([1, ...Array(MAX_WAITING_MESSAGES + 1).fill(0)]);
   });
 
   it('are not too large and not too many', async () => {

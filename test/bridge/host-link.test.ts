@@ -68,6 +68,23 @@ describe('what the channel asks of its host', () => {
     expect(await link.history('realtime:ada', 0)).toEqual([]);
   });
 
+  it('sends messages with files to the host’s other channels', async () => {
+    const link = new HostLink(peer, init(false));
+    const message = {
+      channel: 'telegram',
+      chatId: '7',
+      content: 'A chart.',
+      media: ['/d/outgoing/chart.png'],
+      metadata: {},
+    };
+
+    await link.send(message);
+    host.answers['message/send'] = () => ({ error: { code: RPC.notPossible, message: 'no such channel' } });
+
+    expect(host.paramsOf('message/send')).toEqual([message]);
+    await expect(link.send(message)).rejects.toMatchObject({ code: RPC.notPossible });
+  });
+
   it('lets nobody in whom the host does not name, and nobody when it says nothing', async () => {
     const link = new HostLink(peer, init(false));
     host.answers.allowed = ({ senderId }) => ({ result: { allowed: senderId === '+15550100' } });
