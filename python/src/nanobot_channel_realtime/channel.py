@@ -159,8 +159,10 @@ class RealtimeChannel(BaseChannel):
             self.logger.warning("The voice process is {}, this package {}", answer["version"], __version__)
         self.logger.info("Listening for calls at {} with {}", answer.get("address"), answer.get("model"))
         if answer.get("operatorUrl"):
-            # The token is a secret: it is in the process's data folder, and not in this log.
+            # Its token is a secret, and this is a log.
             self.logger.info("The operator's page is at {}", answer["operatorUrl"])
+            if answer.get("operatorToken"):
+                self.logger.info("Make a token for it with: {} approvals token", " ".join(command.argv[:-1]))
         return process
 
     @staticmethod
