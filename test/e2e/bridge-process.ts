@@ -44,7 +44,7 @@ export class BridgeProcess {
     } = {},
   ): ReturnType<HostDouble['ask']> {
     const { level = 'full', gate = false, host = {}, protocol = 1 } = more;
-    return this.host.ask('initialize', {
+    const answer = this.host.ask('initialize', {
       protocol,
       config: { server: { port: 0 }, model: { provider: 'command' }, ...config },
       workspace: this.workspace,
@@ -54,6 +54,11 @@ export class BridgeProcess {
       toolAccess: { requested: level, level, gate },
       mediaRoots: [this.workspace],
     });
+    // A child that could not even load answers nothing.
+    const died = this.exit.then((code): never => {
+      throw new Error(`It ended with ${code}:\n${this.stderr}`);
+    });
+    return Promise.race([answer, died]);
   }
 
   /** Ends what is left of it. */
