@@ -19,6 +19,8 @@ export interface PolicyKeeperOptions {
   readonly initial: ToolGateConfig;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The host's shell has no sandbox. */
+  readonly holdsShell?: boolean;
   /** Reads the section anew; `null` when the file has not changed. Throws for a broken edit. */
   readonly reload?: () => Promise<ToolGateConfig | null>;
 }
@@ -38,7 +40,7 @@ export class PolicyKeeper {
 
   constructor(options: PolicyKeeperOptions) {
     this.#options = options;
-    this.#policy = compilePolicy(options.initial);
+    this.#policy = this.#compile(options.initial);
   }
 
   get current(): Policy {
@@ -66,16 +68,20 @@ export class PolicyKeeper {
     const loosens = !sameGate(next, candidate);
     this.#waiting = loosens ? candidate : null;
     if (sameGate(next, before)) return 'waiting';
-    this.#policy = compilePolicy(next);
+    this.#policy = this.#compile(next);
     return loosens ? 'tightened' : 'applied';
   }
 
   /** The operator wants what the file says, looser as it is. @returns whether there was anything to confirm */
   confirm(): boolean {
     if (!this.#waiting) return false;
-    this.#policy = compilePolicy(this.#waiting);
+    this.#policy = this.#compile(this.#waiting);
     this.#waiting = null;
     return true;
+  }
+
+  #compile(gate: ToolGateConfig): Policy {
+    return compilePolicy(gate, this.#options.holdsShell);
   }
 
   start(): void {

@@ -30,7 +30,8 @@ export interface Policy {
   grantArguments(tool: string): readonly string[];
 }
 
-export function compilePolicy(gate: ToolGateConfig): Policy {
+/** @param holdsShell - the host's shell has no sandbox: beside a gate it is denied unless `unsafe` is written */
+export function compilePolicy(gate: ToolGateConfig, holdsShell = false): Policy {
   const minimums = Object.entries(gate.inline.minimum).map(
     ([pattern, input]) => [nameMatcher([pattern]), input] as const,
   );
@@ -44,7 +45,7 @@ export function compilePolicy(gate: ToolGateConfig): Policy {
     enabled,
     version: sha256(canonicalJson(JSON.parse(JSON.stringify(gate)))).slice(0, 16),
     // No host starts so; an edit may bring it about, or a gate that came after the start.
-    isDenied: (tool) => isDenied(tool) || (enabled && !gate.unsafe && tool === SHELL),
+    isDenied: (tool) => isDenied(tool) || (holdsShell && enabled && !gate.unsafe && tool === SHELL),
     isDesignated: nameMatcher(gate.requireApproval),
     isForcedDeferred: nameMatcher(gate.forceDeferred),
     mayAskInline: nameMatcher(gate.allowInline),

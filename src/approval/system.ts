@@ -48,6 +48,8 @@ export interface ApprovalSystemOptions {
   readonly executor: string;
   /** Reads the gate's section anew after an edit of the file; `null` when nothing changed. */
   readonly reload?: () => Promise<ToolGateConfig | null>;
+  /** The host's shell has no sandbox: beside a gate it is denied unless `unsafe` is written. @defaultValue false */
+  readonly holdsShell?: boolean;
   /** Base of our own address, for links and buttons in cards. */
   readonly publicBase?: () => string | null;
   /** Sends a card to a chat service; for tests. @defaultValue fetch */
@@ -95,6 +97,7 @@ export class ApprovalSystem {
       clock,
       logger,
       ...(options.reload ? { reload: options.reload } : {}),
+      holdsShell: options.holdsShell ?? false,
     });
     const policy = () => this.policy.current;
     this.approvals = new Approvals({ store, clock, logger, policy });
@@ -264,6 +267,6 @@ export function createLateGate({
   readonly gate: ToolGate;
   readonly keeper: PolicyKeeper;
 } {
-  const keeper = new PolicyKeeper({ ...options, initial: config.toolGate });
+  const keeper = new PolicyKeeper({ ...options, initial: config.toolGate, holdsShell: true });
   return { gate: new LateGate(keeper, approvalsAreOff(config)), keeper };
 }

@@ -32,6 +32,7 @@ export async function createApprovalParts(options: {
     toolTimeoutMs: realtime.limits.toolTimeoutS * 1000,
     executor: realtime.store.engine === 'sqlite' ? 'local' : hostname(),
     reload: gateReader(config, clock),
+    holdsShell: true,
     publicBase,
   });
 }

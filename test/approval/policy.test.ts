@@ -201,7 +201,12 @@ describe('approvals', () => {
 
 describe('a gate that comes after the start', () => {
   const late = (offered: GateInput, off = false) => {
-    const keeper = new PolicyKeeper({ initial: gate(), clock: new VirtualClock(), logger: silentLogger });
+    const keeper = new PolicyKeeper({
+      initial: gate(),
+      clock: new VirtualClock(),
+      logger: silentLogger,
+      holdsShell: true,
+    });
     const lateGate = new LateGate(keeper, off);
     expect(lateGate.concerns('delete_file')).toBe(false);
     keeper.offer(gate(offered));
@@ -228,6 +233,20 @@ describe('a gate that comes after the start', () => {
   it('holds a shell back, by which the rest could be done, unless that is written to be so', () => {
     expect(late({ requireApproval: ['delete_*'] }).concerns('exec')).toBe(true);
     expect(late({ requireApproval: ['delete_*'], unsafe: true }).concerns('exec')).toBe(false);
+  });
+
+  it('or an edit that takes “unsafe” away, holds an unguarded shell back, and no shell of a host that guards it', () => {
+    for (const holdsShell of [true, false]) {
+      const kept = new PolicyKeeper({
+        initial: gate({ requireApproval: ['a'], unsafe: true }),
+        clock: new VirtualClock(),
+        logger: silentLogger,
+        holdsShell,
+      });
+      expect(kept.current.isDenied('exec')).toBe(false);
+      kept.offer(gate({ requireApproval: ['a'] }));
+      expect(kept.current.isDenied('exec')).toBe(holdsShell);
+    }
   });
 
   it('denies only, where approvals are off for this process', () => {
