@@ -27,7 +27,7 @@ describe('a call over the WebSocket', () => {
     page.say({ type: 'hangup' });
     await page.closed;
 
-    await until('the call ended', () => rig.desk.activeCalls === 0);
+    await until('its record is kept', () => rig.records.size === 1);
     const { calls } = (await (
       await rig.get('/operator/api/calls', { authorization: `Bearer ${rig.token}` })
     ).json()) as { calls: object[] };
@@ -42,7 +42,7 @@ describe('a call over the WebSocket', () => {
     const headers = await rig.owner();
     const page = await rig.call(headers);
     const { callId } = await page.next('welcome');
-    await page.next('transcript', ({ final }) => final);
+    await page.greeted();
     page.say({ type: 'text', text: 'first' });
     await page.next('transcript', ({ text, final }) => text === 'Okay.' && final);
     page.cut();
@@ -146,7 +146,7 @@ describe('a call over the WebSocket', () => {
   it('shows a guest which tool runs, and nothing of what it was given or gave', async () => {
     const rig = await pageRig();
     const page = await rig.call(await rig.guest());
-    await page.next('transcript', ({ final }) => final);
+    await page.greeted();
 
     page.say({ type: 'text', text: 'use look_up {"who":"Bob"}' });
     const ended = await page.next('tool', ({ phase }) => phase === 'ended');
@@ -154,7 +154,7 @@ describe('a call over the WebSocket', () => {
     expect(ended).toMatchObject({ name: 'look_up', isError: false });
     expect(JSON.stringify(page.events.filter(({ type }) => type === 'tool'))).not.toMatch(/Bob|look_up done/);
     const owner = await rig.call(await rig.owner());
-    await owner.next('transcript', ({ final }) => final);
+    await owner.greeted();
     owner.say({ type: 'text', text: 'use look_up {"who":"Bob"}' });
     expect(await owner.next('tool', ({ phase }) => phase === 'started')).toMatchObject({
       args: expect.stringContaining('Bob'),

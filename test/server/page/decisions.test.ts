@@ -11,7 +11,7 @@ async function asked(who: 'owner' | 'guest', config: Parameters<typeof pageRig>[
   const headers = await rig[who]();
   const page = await rig.call(headers);
   const { callId } = await page.next('welcome');
-  await page.next('transcript', ({ final }) => final);
+  await page.greeted();
   page.say({ type: 'text', text: 'use delete_file {"path":"old.txt"}' });
   const request = await page.next('approval', ({ status }) => status === 'pending');
   return { rig, headers, page, callId, request };

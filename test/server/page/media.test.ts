@@ -10,7 +10,7 @@ describe('a picture of a call', () => {
     const headers = await rig.owner();
     const page = await rig.call(headers);
     const { callId } = await page.next('welcome');
-    await page.next('transcript', ({ final }) => final);
+    await page.greeted();
 
     page.say({ type: 'text', text: 'use send_test_image' });
     const picture = await page.next('media');

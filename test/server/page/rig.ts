@@ -301,6 +301,16 @@ export class PageDouble {
     this.#ws.send(bytes);
   }
 
+  /** The greeting is over and nobody speaks. */
+  async greeted(): Promise<void> {
+    await this.next('transcript', ({ role, final }) => role === 'assistant' && final);
+    const state = () => this.events.findLast(({ type }) => type === 'state');
+    await until('it listens', () => {
+      const last = state();
+      return last?.type === 'state' && last.state === 'listening';
+    });
+  }
+
   /** The first event of a type, past or to come, that is as wanted. */
   next<T extends PageEvent['type']>(
     type: T,

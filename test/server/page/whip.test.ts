@@ -172,7 +172,7 @@ describe('a call by WHIP', { timeout: 30_000 }, () => {
       socket: true,
     });
     const page = await rig.call(owner);
-    await page.next('transcript', ({ final }) => final);
+    await page.greeted();
   });
 
   it('speaks the page protocol over its data channel, and comes back by WebSocket as the same call', async () => {
