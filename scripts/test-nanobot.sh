@@ -36,6 +36,8 @@ say "A virtual environment, and nanobot-ai in it"
 pip() { "$python" -m pip --disable-pip-version-check --quiet "$@"; }
 if ! pip install ${NANOBOT_VENV:+--upgrade} "nanobot-ai${NANOBOT_VERSION:+==$NANOBOT_VERSION}" >"$work/pip.log" 2>&1; then
   tail -n 3 "$work/pip.log"
+  # A version that somebody asked for by name is no reason to be content.
+  [ -z "${NANOBOT_VERSION:-}" ] || exit 1
   skip "nanobot-ai could not be installed; is the Python registry reachable?"
 fi
 pip install hatchling build mypy ruff pytest >"$work/pip.log" 2>&1 || {
