@@ -5,7 +5,7 @@
  */
 
 import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { isGateOn } from '../config-approvals.ts';
 import { isVoiceError, VoiceError } from '../errors.ts';
@@ -193,6 +193,8 @@ function createRegistry(options: EmbeddedHostOptions, bus: MessageBus, ssrf: Ssr
     reservedRoots: [
       config.path,
       host.dataDir,
+      // Plugins keep their tokens there.
+      join(dirname(host.dataDir), 'plugin-data'),
       ...(recordings ? [resolve(recordings)] : []),
       ...reservedRoots,
     ],

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -75,7 +75,14 @@ describe('the embedded host', () => {
     expect(names).toContain('send_message');
     expect(names).not.toContain('exec');
     expect((await run(host.gateway, 'read_file', { path: 'a.txt' })).content).toContain('alpha');
-    for (const path of ['../config.json', '../realtime/sessions', join(host.home, 'config.json')]) {
+    mkdirSync(join(host.home, 'plugin-data'));
+    writeFileSync(join(host.home, 'plugin-data', 'token'), 'secret');
+    for (const path of [
+      '../config.json',
+      '../realtime/sessions',
+      '../plugin-data/token',
+      join(host.home, 'config.json'),
+    ]) {
       expect(await run(host.gateway, 'read_file', { path }), path).toMatchObject({ isError: true });
     }
   });
