@@ -85,8 +85,22 @@ export async function recordExecuted(
       .executeTakeFirst();
     // The model was told already: that the tool failed or was stopped, or that it waits for approval.
     if (settled?.is_error === 1) await dropIntents(trx, event, toolCallId);
-    else if (settled) await queueTool(trx, event, toolCallId);
+    else if (settled) {
+      await queueTool(trx, event, toolCallId);
+      // The answer to a turn that is final is over: there is nothing to wait for.
+      if (await isFinal(trx, event)) await releaseReplies(trx, event);
+    }
   });
+}
+
+async function isFinal(trx: Trx, { callId, turn }: TurnKey): Promise<boolean> {
+  const row = await trx
+    .selectFrom('turns')
+    .select('final_at')
+    .where('call_id', '=', callId)
+    .where('turn', '=', turn)
+    .executeTakeFirst();
+  return row !== undefined && row.final_at !== null;
 }
 
 /** Part of the commit of a turn's outcome: what its tools meant to send is in the outbox with it, or never. */

@@ -279,6 +279,19 @@ export function mediaStoreContract(open: () => Promise<FullStore>): void {
     expect(await rows(event)).toHaveLength(1);
   });
 
+  it('lets go at once what was approved after its turn was over, and holds it while the turn is open', async () => {
+    for (const isOver of [true, false]) {
+      const event = await turn();
+      const { toolCallId } = await intend(event);
+      const tool = { ...outcome(toolCallId), output: 'waits for approval' };
+      await store.commitTurn(event.callId, 1, { tools: [tool], ...(isOver && { finalAt: epoch }) });
+      await store.recordExecuted(event, toolCallId, executed(event, toolCallId));
+
+      expect(await claim()).toHaveLength(isOver ? 1 : 0);
+      for (const { deliveryId } of await rows(event)) await store.dropOutbox(deliveryId, epoch);
+    }
+  });
+
   it('gives a due row to one worker, with a fence that the next claim outdates', async () => {
     const event = await turn();
     await queue(event);
