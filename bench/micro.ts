@@ -65,12 +65,22 @@ export function measure(name: string, iterations: number, once: (n: number) => v
 export class HandClock implements Clock {
   readonly kind = 'real';
   at = 0;
+  /** Timers armed since the start. */
   armed = 0;
+  /** Timers armed and not cleared. */
+  live = 0;
   now = (): number => this.at;
   wallNow = (): number => 1_700_000_000_000 + this.at;
   setTimeout(): { clear(): void } {
     this.armed += 1;
-    return { clear() {} };
+    this.live += 1;
+    let isLive = true;
+    return {
+      clear: () => {
+        if (isLive) this.live -= 1;
+        isLive = false;
+      },
+    };
   }
   track<T>(work: Promise<T>): Promise<T> {
     return work;
@@ -174,9 +184,12 @@ export async function micro(): Promise<MicroResult[]> {
 }
 
 if (import.meta.main) {
-  for (const { name, nsPerFrame, bytesPerFrame } of await micro()) {
-    console.log(
-      `${name.padEnd(62)} ${String(nsPerFrame).padStart(8)} ns  ${String(bytesPerFrame).padStart(7)} bytes`,
-    );
-  }
+  const results = await micro();
+  if (process.argv.includes('--json')) console.log(JSON.stringify(results));
+  else
+    for (const { name, nsPerFrame, bytesPerFrame } of results)
+      console.log(
+        `${name.padEnd(62)} ${String(nsPerFrame).padStart(8)} ns  ${String(bytesPerFrame).padStart(7)} bytes`,
+      );
+  process.exit();
 }
