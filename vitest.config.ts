@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    globalSetup: ['test/web/build-pages.ts'],
     include: ['test/**/*.test.ts'],
     // Measurements of time run afterwards, alone: vitest.quiet.config.ts.
     exclude: ['test/**/*.long.test.ts', 'test/**/*.quiet.test.ts', 'test/**/*.nanobot.test.ts'],

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Tests that measure time: one at a time, with nothing beside them. */
 export default defineConfig({
   test: {
+    globalSetup: ['test/web/build-pages.ts'],
     include: ['test/**/*.quiet.test.ts'],
     testTimeout: 60_000,
     maxWorkers: 1,

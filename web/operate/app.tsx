@@ -7,7 +7,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get, logOut } from '../shared/api.ts';
 import { OwnerLogin } from '../shared/login.tsx';
-import { type OperatorSession, sessionSchema } from './api.ts';
 import { ApprovalsView } from './approvals.tsx';
 import { Board } from './board-state.ts';
 import { CallView } from './call-view.tsx';
@@ -15,6 +14,7 @@ import { CallsView } from './calls.tsx';
 import { DeliveriesView } from './deliveries.tsx';
 import { GuestsView } from './guests.tsx';
 import { HealthView } from './health.tsx';
+import { type OperatorSession, sessionSchema } from './schemas.ts';
 
 const VIEWS = [
   ['calls', 'Calls'],

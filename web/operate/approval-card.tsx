@@ -6,8 +6,8 @@
 
 import { span } from '../shared/format.ts';
 import { now } from '../shared/now.ts';
-import type { Approval } from './api.ts';
 import type { Asking } from './ask-dialog.tsx';
+import type { Approval } from './schemas.ts';
 
 const when = (ms: number) => new Date(ms).toLocaleString();
 

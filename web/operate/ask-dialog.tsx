@@ -7,8 +7,9 @@
 import { useSignal } from '@preact/signals';
 import { ApiError } from '../shared/api.ts';
 import { Dialog } from '../shared/dialog.tsx';
-import { type Approval, act, type BoardAction } from './api.ts';
+import { act } from './api.ts';
 import { approve, argumentsOf, deny, type Scope, scopesOf } from './board.ts';
+import type { Approval, BoardAction } from './schemas.ts';
 
 export interface Asking {
   readonly what: 'approve' | 'deny' | 'happened' | 'did_not_happen';

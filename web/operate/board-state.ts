@@ -7,8 +7,8 @@
 import { computed, signal } from '@preact/signals';
 import { z } from 'zod';
 import { get } from '../shared/api.ts';
-import { type Approval, approvalSchema, boardSchema } from './api.ts';
 import { columns } from './board.ts';
+import { type Approval, approvalSchema, boardSchema } from './schemas.ts';
 
 const liveSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello') }),

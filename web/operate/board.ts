@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Approval, BoardAction } from './api.ts';
+import type { Approval, BoardAction } from './schemas.ts';
 
 export const COLUMNS = [
   'Waiting',

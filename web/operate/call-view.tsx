@@ -11,9 +11,10 @@ import { type Peaks, wavPeaks } from '../../src/observe/wav-peaks.ts';
 import { ApiError, request } from '../shared/api.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { clock } from '../shared/format.ts';
-import { type CallDetail, callDetailSchema, forgetRecord, hangUp, type Turn } from './api.ts';
+import { forgetRecord, hangUp } from './api.ts';
 import { BackLink, endedBy } from './calls.tsx';
 import { useResource } from './resource.ts';
+import { type CallDetail, callDetailSchema, type Turn } from './schemas.ts';
 import { TableFrame } from './table-frame.tsx';
 import { TimelineView } from './timeline-view.tsx';
 

@@ -9,9 +9,10 @@ import { ApiError, get } from '../shared/api.ts';
 import { clock } from '../shared/format.ts';
 import { Icon } from '../shared/icons.tsx';
 import { now } from '../shared/now.ts';
-import { type CallInfo, callsSchema, hangUp } from './api.ts';
+import { hangUp } from './api.ts';
 import { Latency } from './latency.tsx';
 import { useResource } from './resource.ts';
+import { type CallInfo, callsSchema } from './schemas.ts';
 import { TableFrame } from './table-frame.tsx';
 
 const IDENTITIES: Readonly<Record<string, string>> = {

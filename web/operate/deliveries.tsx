@@ -8,8 +8,9 @@ import { useSignal } from '@preact/signals';
 import { ApiError } from '../shared/api.ts';
 import { span } from '../shared/format.ts';
 import { now } from '../shared/now.ts';
-import { changeDelivery, type Delivery, deliveriesSchema } from './api.ts';
+import { changeDelivery } from './api.ts';
 import { useResource } from './resource.ts';
+import { type Delivery, deliveriesSchema } from './schemas.ts';
 import { TableFrame } from './table-frame.tsx';
 
 const STATES: Readonly<Record<Delivery['state'], readonly [text: string, tone: 'good' | 'busy' | 'bad']>> = {

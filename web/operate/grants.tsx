@@ -6,8 +6,9 @@
 
 import { useSignal } from '@preact/signals';
 import { ApiError } from '../shared/api.ts';
-import { type Grant, grantsSchema, revokeGrant } from './api.ts';
+import { revokeGrant } from './api.ts';
 import { useResource } from './resource.ts';
+import { type Grant, grantsSchema } from './schemas.ts';
 import { TableFrame } from './table-frame.tsx';
 
 const SCOPES: Readonly<Record<string, string>> = {

@@ -8,8 +8,9 @@ import { useSignal } from '@preact/signals';
 import { ApiError } from '../shared/api.ts';
 import { span } from '../shared/format.ts';
 import { now } from '../shared/now.ts';
-import { linksSchema, makeLink, takeBackLink } from './api.ts';
+import { makeLink, takeBackLink } from './api.ts';
 import { useResource } from './resource.ts';
+import { linksSchema } from './schemas.ts';
 
 const PERIODS = [
   [60, '1 hour'],

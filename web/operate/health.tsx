@@ -7,8 +7,8 @@
 import { span } from '../shared/format.ts';
 import { Icon } from '../shared/icons.tsx';
 import { now } from '../shared/now.ts';
-import { type Status, statusSchema } from './api.ts';
 import { useResource } from './resource.ts';
+import { type Status, statusSchema } from './schemas.ts';
 
 const WORDS = { ok: 'works', off: 'off', failed: 'does not work' } as const;
 

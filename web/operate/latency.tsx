@@ -6,8 +6,8 @@
 
 import { useSignal } from '@preact/signals';
 import { milliseconds } from '../shared/format.ts';
-import { type Figures, latencySchema } from './api.ts';
 import { useResource } from './resource.ts';
+import { type Figures, latencySchema } from './schemas.ts';
 import { TableFrame } from './table-frame.tsx';
 
 const PERIODS = [

@@ -11,7 +11,15 @@ import { EMPTY_CONVERSATION, noted, over, shownIds, told, typed } from './conver
 import { Meters } from './meters.ts';
 import { type Devices, echoCancellationOf, listDevices, openMicrophone } from './microphone.ts';
 import { microphoneProblem } from './problems.ts';
-import { between, type LineCounters, type LineNumbers, NO_NUMBERS } from './quality.ts';
+import {
+  between,
+  type LineCounters,
+  type LineNumbers,
+  NO_NUMBERS,
+  type QualityWord,
+  qualityWord,
+  SteadyWord,
+} from './quality.ts';
 import { RtcTransport } from './rtc-transport.ts';
 import { type PageSession, readSession } from './session.ts';
 import { readSettings, type Settings, writeSettings } from './settings.ts';
@@ -19,13 +27,14 @@ import { SocketTransport } from './socket-transport.ts';
 import type { TransportEvents } from './transport.ts';
 
 const LOOK_MS = 1000;
-/** Nothing came for so long: the line is in doubt. */
-const SILENT_MS = 2500;
+/** Nothing came for so long: the line is in doubt. ICE sees a path that is gone earlier; this is for all the rest. */
+const SILENT_MS = 5000;
 
 export class Call {
   readonly line = signal<Line>({ at: 'idle' });
   readonly conversation = signal(EMPTY_CONVERSATION);
   readonly numbers = signal<LineNumbers>(NO_NUMBERS);
+  readonly quality = signal<QualityWord | null>(null);
   readonly muted = signal(false);
   readonly echoCancellation = signal<boolean | null>(null);
   readonly devices = signal<Devices>({ microphones: [], speakers: [] });
@@ -41,6 +50,8 @@ export class Call {
   #microphone: MediaStream | null = null;
   #transport: RtcTransport | SocketTransport | null = null;
   #counters: LineCounters | null = null;
+  #word = new SteadyWord();
+  #pingAt = 0;
   #timer: number | null = null;
   #looking: number | null = null;
   #heardAt = 0;
@@ -157,6 +168,7 @@ export class Call {
     const { line } = this;
     if (line.value.at !== 'connecting' || line.value.way !== way) return;
     this.#counters = null;
+    this.#word = new SteadyWord();
     const events = this.#eventsOf(() => transport === this.#transport);
     const transport =
       way === 'webrtc'
@@ -203,6 +215,9 @@ export class Call {
         this.#look();
         break;
       case 'pong':
+        // Where the browser does not measure it.
+        if (this.way.value === 'socket')
+          this.numbers.value = { ...this.numbers.value, roundTripMs: performance.now() - this.#pingAt };
         this.#happened({ type: 'steadied' });
         return;
       case 'quality':
@@ -223,6 +238,7 @@ export class Call {
   // ---- the line's pulse
 
   #ping(): void {
+    this.#pingAt = performance.now();
     this.#transport?.send({ type: 'ping', n: ++this.#pings });
   }
 
@@ -237,9 +253,11 @@ export class Call {
 
   async #count(): Promise<void> {
     const counters = await this.#transport?.counters();
-    if (!counters) return;
-    this.numbers.value = { ...this.numbers.value, ...between(this.#counters, counters) };
-    this.#counters = counters;
+    if (counters) {
+      this.numbers.value = { ...this.numbers.value, ...between(this.#counters, counters) };
+      this.#counters = counters;
+    }
+    this.quality.value = this.#word.look(qualityWord(this.numbers.value));
   }
 
   // ---- devices

@@ -32,6 +32,8 @@ export type Entry =
       readonly status: 'running' | 'done' | 'failed' | 'left';
       readonly args: string | null;
       readonly progress: string | null;
+      /** The request that it waits for, or waited for: its id. */
+      readonly approval: string | null;
       readonly output: string | null;
       readonly startedAt: number;
       readonly endedAt: number | null;
@@ -98,6 +100,7 @@ export function told(conversation: Conversation, event: PageEvent, now: number):
           name: event.name,
           status: !isOver ? 'running' : event.isError ? 'failed' : 'done',
           args: event.args ?? before?.args ?? null,
+          approval: before?.approval ?? null,
           progress: event.phase === 'progress' ? (event.output ?? null) : (before?.progress ?? null),
           output: isOver ? (event.output ?? null) : null,
           startedAt: before?.startedAt ?? now,
@@ -106,7 +109,7 @@ export function told(conversation: Conversation, event: PageEvent, now: number):
       });
     case 'approval': {
       const { type: _, ...approval } = event;
-      return put(conversation, `approval-${event.id}`, () => ({
+      return put(linked(conversation, approval), `approval-${event.id}`, () => ({
         kind: 'approval',
         key: `approval-${event.id}`,
         approval,
@@ -132,6 +135,47 @@ export function told(conversation: Conversation, event: PageEvent, now: number):
       return conversation;
     default:
       return event satisfies never;
+  }
+}
+
+/** The tool call that a new request is about: the newest of that tool that has none yet. */
+function linked(conversation: Conversation, approval: ShownApproval): Conversation {
+  const { entries } = conversation;
+  const isKnown = entries.some((entry) => entry.kind === 'tool' && entry.approval === approval.id);
+  if (isKnown || approval.status !== 'pending') return conversation;
+  const index = entries.findLastIndex(
+    (entry) => entry.kind === 'tool' && entry.name === approval.tool && entry.approval === null,
+  );
+  const tool = entries[index];
+  if (tool?.kind !== 'tool') return conversation;
+  return { ...conversation, entries: entries.with(index, { ...tool, approval: approval.id }) };
+}
+
+/** How a tool call stands: one that was asked about is done when what was approved is done. */
+export function toolStatus(
+  tool: Extract<Entry, { kind: 'tool' }>,
+  entries: readonly Entry[],
+): Extract<Entry, { kind: 'tool' }>['status'] | 'asked' | 'not_done' {
+  if (tool.approval === null) return tool.status;
+  const request = entries.find((entry) => entry.kind === 'approval' && entry.approval.id === tool.approval);
+  if (request?.kind !== 'approval') return tool.status;
+  switch (request.approval.status) {
+    case 'pending':
+      return 'asked';
+    case 'approved':
+    case 'executing':
+      return 'running';
+    case 'executed':
+      return 'done';
+    case 'failed':
+    case 'unknown':
+      return 'failed';
+    case 'denied':
+    case 'expired':
+    case 'cancelled':
+      return 'not_done';
+    default:
+      return request.approval.status satisfies never;
   }
 }
 

@@ -65,7 +65,9 @@ function EntryView(props: { entry: Entry; call: Call; session: PageSession; onSi
     case 'said':
       return <Said entry={entry} agent={session.agent.name} />;
     case 'tool':
-      return <ToolRow tool={entry} isOwner={session.role === 'owner'} />;
+      return (
+        <ToolRow tool={entry} entries={call.conversation.value.entries} isOwner={session.role === 'owner'} />
+      );
     case 'approval':
       return <ApprovalCard approval={entry.approval} call={call} />;
     case 'media':

@@ -8,7 +8,6 @@ import { useSignal } from '@preact/signals';
 import { Dialog } from '../shared/dialog.tsx';
 import { milliseconds } from '../shared/format.ts';
 import type { Call } from './call.ts';
-import { qualityWord } from './quality.ts';
 
 const percent = (value: number | null) => (value === null ? '–' : `${value.toFixed(1)} %`);
 
@@ -17,7 +16,7 @@ export function lineWord(call: Call): string {
   const line = call.line.value;
   if (line.at === 'unsure') return 'Unsteady';
   if (line.at !== 'live') return 'Away';
-  const word = qualityWord(call.numbers.value);
+  const word = call.quality.value;
   return word === null ? 'Connected' : `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }
 

@@ -26,11 +26,14 @@ export const NO_NUMBERS: LineNumbers = {
 
 export type QualityWord = 'good' | 'fair' | 'poor';
 
-/** From here on a number makes the line fair, and poor. Speech through Opus with FEC. */
+/**
+ * From here on a number makes the line fair, and poor. Speech through Opus with FEC. Some sound is filled in at every end
+ * of a sentence, where the packets just stop.
+ */
 export const QUALITY_LIMITS: { readonly [K in keyof LineNumbers]: readonly [fair: number, poor: number] } = {
   lossInPercent: [2, 8],
-  lossOutPercent: [2, 8],
-  concealedPercent: [2, 8],
+  lossOutPercent: [3, 10],
+  concealedPercent: [10, 25],
   roundTripMs: [250, 600],
   bufferMs: [200, 450],
 };
@@ -47,6 +50,34 @@ export function qualityWord(numbers: LineNumbers): QualityWord | null {
     else worst ??= 'good';
   }
   return worst;
+}
+
+/** So many looks in a row must agree before the word changes: a line is not poor for a second. */
+export const LOOKS_TO_CHANGE = 3;
+
+/** The word as it is shown. */
+export class SteadyWord {
+  #shown: QualityWord | null = null;
+  #next: QualityWord | null = null;
+  #looks = 0;
+
+  get shown(): QualityWord | null {
+    return this.#shown;
+  }
+
+  look(word: QualityWord | null): QualityWord | null {
+    if (word === this.#shown || word === null) {
+      this.#looks = 0;
+      return this.#shown;
+    }
+    this.#looks = word === this.#next ? this.#looks + 1 : 1;
+    this.#next = word;
+    if (this.#shown === null || this.#looks >= LOOKS_TO_CHANGE) {
+      this.#shown = word;
+      this.#looks = 0;
+    }
+    return this.#shown;
+  }
 }
 
 /** Counters of a browser, since the call's start. */

@@ -7,29 +7,44 @@
 import { milliseconds, pretty } from '../shared/format.ts';
 import { Icon } from '../shared/icons.tsx';
 import { toolActivity } from './activity.ts';
-import type { Entry } from './conversation.ts';
+import { type Entry, toolStatus } from './conversation.ts';
 
 const WORDS = {
+  asked: 'waits for approval',
+  not_done: 'not done',
   running: 'running',
   done: 'done',
   failed: 'refused or failed',
   left: 'still running when the call ended',
 } as const;
 
-export function ToolRow({ tool, isOwner }: { tool: Extract<Entry, { kind: 'tool' }>; isOwner: boolean }) {
+export function ToolRow(props: {
+  tool: Extract<Entry, { kind: 'tool' }>;
+  entries: readonly Entry[];
+  isOwner: boolean;
+}) {
+  const { tool, entries, isOwner } = props;
+  const status = toolStatus(tool, entries);
   const activity = toolActivity(tool);
   const tookMs = tool.endedAt === null ? null : tool.endedAt - tool.startedAt;
   const head = (
     <>
-      <span class={`tool-state tool-${tool.status}`}>
-        {tool.status === 'done' && <Icon name="check" size={14} />}
-        {tool.status === 'failed' && <Icon name="cross" size={14} />}
-        {tool.status === 'left' && '…'}
-        {tool.status === 'running' && <span class="spinner" aria-hidden="true" />}
-        <span class="visually-hidden">{WORDS[tool.status]}: </span>
+      <span class={`tool-state tool-${status}`}>
+        {status === 'done' && <Icon name="check" size={14} />}
+        {(status === 'failed' || status === 'not_done') && <Icon name="cross" size={14} />}
+        {status === 'left' && '…'}
+        {status === 'asked' && <Icon name="shield" size={14} />}
+        {status === 'running' && <span class="spinner" aria-hidden="true" />}
+        <span class="visually-hidden">{WORDS[status]}: </span>
       </span>
       <span class="tool-what">{activity.charAt(0).toUpperCase() + activity.slice(1)}</span>
-      <span class="tool-time">{tookMs === null ? (tool.progress ?? '') : milliseconds(tookMs)}</span>
+      <span class="tool-time">
+        {tool.approval !== null
+          ? WORDS[status]
+          : tookMs === null
+            ? (tool.progress ?? '')
+            : milliseconds(tookMs)}
+      </span>
     </>
   );
   if (!isOwner) return <div class="tool tool-closed">{head}</div>;
