@@ -66,6 +66,22 @@ const speak = async (store: Store, callId: string, sessionKey: string, userText:
 };
 
 describe('the embedded host', () => {
+  it('keeps the tokens of plugins from its tools, wherever those may read', async () => {
+    const host = await open({ tools: { restrictToWorkspace: false } });
+    for (const folder of ['plugin-data', 'elsewhere']) {
+      mkdirSync(join(host.home, folder));
+      writeFileSync(join(host.home, folder, 'token'), 'secret');
+    }
+
+    const [elsewhere, token] = await Promise.all(
+      ['elsewhere', 'plugin-data'].map((folder) =>
+        run(host.gateway, 'read_file', { path: join(host.home, folder, 'token') }),
+      ),
+    );
+
+    expect([elsewhere?.isError, token?.isError]).toEqual([false, true]);
+  });
+
   it('makes its folders, has the built-in tools but exec, and keeps its own files from them', async () => {
     const host = await open();
     writeFileSync(join(host.home, 'workspace', 'a.txt'), 'alpha');
@@ -75,14 +91,7 @@ describe('the embedded host', () => {
     expect(names).toContain('send_message');
     expect(names).not.toContain('exec');
     expect((await run(host.gateway, 'read_file', { path: 'a.txt' })).content).toContain('alpha');
-    mkdirSync(join(host.home, 'plugin-data'));
-    writeFileSync(join(host.home, 'plugin-data', 'token'), 'secret');
-    for (const path of [
-      '../config.json',
-      '../realtime/sessions',
-      '../plugin-data/token',
-      join(host.home, 'config.json'),
-    ]) {
+    for (const path of ['../config.json', '../realtime/sessions', join(host.home, 'config.json')]) {
       expect(await run(host.gateway, 'read_file', { path }), path).toMatchObject({ isError: true });
     }
   });
