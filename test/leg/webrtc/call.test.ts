@@ -38,7 +38,6 @@ describe('a call with an independent WebRTC library', () => {
       }, 20);
     });
     const heard = concatSamples(got);
-    console.log(leg.received, heard.length / 24, leg.roundTripMs, caller.heard.length);
     expect(
       toneLevelDb(heard.subarray(4800), 440, 24_000) - toneLevelDb(heard.subarray(4800), 1000, 24_000),
     ).toBeGreaterThan(30);
