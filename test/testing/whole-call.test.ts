@@ -83,7 +83,7 @@ describe('a whole call on virtual time', () => {
       await carrier.wait(2000);
       await carrier.speak(CALLER);
       await carrier.whenAgentIdle(1500);
-      await carrier.wait(30_000);
+      await carrier.wait(25_000);
       carrier.hangup();
     };
 
