@@ -4,7 +4,8 @@ import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const mode = process.env.FAKE_MODE ?? '';
-const seen = (entry) => process.env.FAKE_SEEN && appendFileSync(process.env.FAKE_SEEN, `${JSON.stringify(entry)}\n`);
+const seen = (entry) =>
+  process.env.FAKE_SEEN && appendFileSync(process.env.FAKE_SEEN, `${JSON.stringify(entry)}\n`);
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const waiting = new Map();
 let last = 0;
@@ -20,7 +21,10 @@ if (mode === 'child') {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   seen({ child: child.pid });
 }
-seen({ pid: process.pid, secrets: { key: process.env.OPENAI_API_KEY, token: process.env.TWILIO_AUTH_TOKEN } });
+seen({
+  pid: process.pid,
+  secrets: { key: process.env.OPENAI_API_KEY, token: process.env.TWILIO_AUTH_TOKEN },
+});
 console.error(JSON.stringify({ level: 30, msg: 'the fake is here' }));
 if (mode === 'dies-at-once') {
   console.error('it can not go on');
@@ -30,8 +34,10 @@ if (mode === 'dies-at-once') {
 const answers = {
   async initialize(params) {
     seen({ initialize: params });
-    if (mode === 'cant-start') throw { code: -32010, message: 'Port 8787 is taken.', data: { code: 'ADDRESS_IN_USE' } };
-    if (mode === 'other-protocol') throw { code: -32001, message: 'another version', data: { supported: [7] } };
+    if (mode === 'cant-start')
+      throw { code: -32010, message: 'Port 8787 is taken.', data: { code: 'ADDRESS_IN_USE' } };
+    if (mode === 'other-protocol')
+      throw { code: -32001, message: 'another version', data: { supported: [7] } };
     const { result } = await ask('tools/list', {});
     return {
       protocol: 1,
@@ -53,7 +59,9 @@ const answers = {
     const run = params.name !== 'write_file';
     return run ? { run } : { run, output: 'It waits for a person.', isError: false };
   },
-  'approvals/decide': async ({ channel, senderId, content }) => ({ reply: `${channel}:${senderId} said ${content}` }),
+  'approvals/decide': async ({ channel, senderId, content }) => ({
+    reply: `${channel}:${senderId} said ${content}`,
+  }),
   async outbound(params) {
     seen({ outbound: params });
     if (!params.content.startsWith('{"ask"')) return { handled: 'kept', media: 0 };
