@@ -97,6 +97,8 @@ export class PageSocketLeg extends Emitter<CallLegEvents> implements CallLeg {
   /** Clock time up to which audio, or silence for it, was handed on. */
   #filledAt: number;
   #closed = false;
+  /** The socket takes nothing more. */
+  #closing = false;
 
   constructor({ socket, link, clock, noMediaTimeoutMs }: PageSocketLegOptions) {
     super();
@@ -119,7 +121,7 @@ export class PageSocketLeg extends Emitter<CallLegEvents> implements CallLeg {
       message: (data) => this.#onMessage(data),
       closed: (code) => this.#close(code === 1000 ? 'caller_hangup' : 'connection_lost'),
     });
-    const isClosed = () => this.#closed;
+    const isClosing = () => this.#closing;
     link.on('command', (command) => this.#onCommand(command));
     link.on('refused', () => this.#close('protocol_error'));
     link.opened({
@@ -127,7 +129,7 @@ export class PageSocketLeg extends Emitter<CallLegEvents> implements CallLeg {
         return socket.bufferedAmount;
       },
       get isOpen() {
-        return !isClosed();
+        return !isClosing();
       },
       send: (text) => socket.send(text),
     });
@@ -224,9 +226,13 @@ export class PageSocketLeg extends Emitter<CallLegEvents> implements CallLeg {
 
   #close(reason: LegCloseReason): void {
     if (this.#closed) return;
+    // The call itself tells of its end when its leg is gone already.
+    if (reason === 'local_hangup') this.#link.tell({ type: 'ended', reason: 'agent_hangup' });
     this.#closed = true;
     this.#ticker.remove(this.#tick);
     this.#socket.listen(null);
+    if (reason === 'local_hangup' || reason === 'caller_hangup') this.#link.tell({ type: 'ended', reason });
+    this.#closing = true;
     this.#socket.close(CLOSE_CODE[reason]);
     this.#playout.clear();
     this.emit('closed', reason);

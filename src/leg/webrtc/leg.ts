@@ -24,7 +24,7 @@ export const DISCONNECT_GRACE_MS = 10_000;
 export const NO_MEDIA_TIMEOUT_MS = 30_000;
 /** Reports to the peer, and the line's quality to the page. */
 export const REPORT_EVERY_MS = 2000;
-/** After a hang-up of ours, the last messages still go out. */
+/** After a hang-up, the last messages still go out. */
 export const LINGER_MS = 250;
 /** What a browser's own jitter buffer and sound card hold, about, in ms. */
 const LISTENER_BUFFER_MS = 60;
@@ -256,6 +256,8 @@ export class WebRtcLeg extends Emitter<CallLegEvents> implements CallLeg {
     if (this.#closed) return;
     this.#closed = true;
     const { clock, connection, link, freed } = this.#options;
+    // The call itself tells of its end when its leg is gone already; the linger below lets this out.
+    if (reason === 'local_hangup') link?.tell({ type: 'ended', reason: 'agent_hangup' });
     this.#ticker.remove(this.#tick);
     connection.listen(null);
     this.#receiver.close();
@@ -268,8 +270,10 @@ export class WebRtcLeg extends Emitter<CallLegEvents> implements CallLeg {
       connection.close();
       freed();
     };
+    const isHangup = reason === 'local_hangup' || reason === 'caller_hangup';
+    if (isHangup) link?.tell({ type: 'ended', reason });
     link?.closed();
-    if (reason === 'local_hangup' && this.#connectedAt !== null) clock.setTimeout(end, LINGER_MS);
+    if (isHangup && this.#connectedAt !== null) clock.setTimeout(end, LINGER_MS);
     else end();
   }
 }

@@ -116,7 +116,7 @@ describe('a call over a WebSocket', () => {
   });
 
   it('turns what the page says into events of a leg', () => {
-    const { leg, say, closed } = rig();
+    const { leg, socket, say, closed } = rig();
     const heard: string[] = [];
     leg.on('text', (text) => heard.push(text));
     leg.on('dtmf', (digit) => heard.push(digit));
@@ -124,6 +124,7 @@ describe('a call over a WebSocket', () => {
     say({ type: 'text', text: 'hello there' });
     say({ type: 'dtmf', digit: '5' });
     say({ type: 'hangup' });
+    expect(JSON.parse(socket.texts.at(-1)!)).toEqual({ type: 'ended', reason: 'caller_hangup' });
     expect(heard).toEqual(['hello there', '5']);
     expect(closed).toEqual(['caller_hangup']);
   });

@@ -260,11 +260,15 @@ describe('a WebRTC leg', () => {
     expect(events.closed).toEqual(['caller_hangup']);
   });
 
-  it('hung up by us lets the last messages out, and closes the connection then', async () => {
-    const { clock, connection, leg, events } = rig();
+  it('hung up by us lets the last messages out, "ended" behind them, and closes the connection then', async () => {
+    const { clock, connection, link, leg, events } = rig();
+    const told: string[] = [];
+    link.opened({ bufferedAmount: 0, isOpen: true, send: (text) => told.push(text) });
+    link.receive(JSON.stringify({ type: 'hello', v: 1 }));
     connection.sink?.connected();
     await leg.hangup();
     expect(events.closed).toEqual(['local_hangup']);
+    expect(JSON.parse(told.at(-1)!)).toEqual({ type: 'ended', reason: 'local_hangup' });
     expect(connection.closed).toBe(0);
     await clock.advance(LINGER_MS);
     expect(connection.closed).toBe(1);
