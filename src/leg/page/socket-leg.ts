@@ -226,8 +226,6 @@ export class PageSocketLeg extends Emitter<CallLegEvents> implements CallLeg {
 
   #close(reason: LegCloseReason): void {
     if (this.#closed) return;
-    // The call itself tells of its end when its leg is gone already.
-    if (reason === 'local_hangup') this.#link.tell({ type: 'ended', reason: 'agent_hangup' });
     this.#closed = true;
     this.#ticker.remove(this.#tick);
     this.#socket.listen(null);

@@ -256,8 +256,6 @@ export class WebRtcLeg extends Emitter<CallLegEvents> implements CallLeg {
     if (this.#closed) return;
     this.#closed = true;
     const { clock, connection, link, freed } = this.#options;
-    // The call itself tells of its end when its leg is gone already; the linger below lets this out.
-    if (reason === 'local_hangup') link?.tell({ type: 'ended', reason: 'agent_hangup' });
     this.#ticker.remove(this.#tick);
     connection.listen(null);
     this.#receiver.close();
