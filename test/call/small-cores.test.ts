@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chatIdOf } from '../../src/call/caller.ts';
 import { DigitCollector, ENTRY_PAUSE_MS, MAX_ENTRY_DIGITS } from '../../src/call/dtmf.ts';
-import { GOODBYE_START_MS, Hangup, MAX_GOODBYE_MS, SilenceWatch } from '../../src/call/hangup.ts';
+import { GOODBYE_START_MS, Hangup, MAX_GOODBYE_MS, MAX_MUTED_MS, SilenceWatch } from '../../src/call/hangup.ts';
 import { composeInstructions } from '../../src/call/instructions.ts';
 import { LatencyMeter } from '../../src/call/latency.ts';
 import { ConversationMemory, MAX_MEMORY_CHARS, MAX_MEMORY_ITEMS } from '../../src/call/memory.ts';
@@ -78,6 +78,18 @@ describe('a caller’s silence', () => {
     expect(watch.tick(2000, false)).toBe('ask');
     expect(watch.tick(2100, false)).toBeNull();
     expect(watch.tick(3100, false)).toBe('end');
+  });
+
+  it('is what a muted caller wants: nobody asks, for so long at a time', () => {
+    const watch = new SilenceWatch(1000);
+    watch.tick(0, false);
+    watch.muted(true, 500);
+    expect(watch.tick(MAX_MUTED_MS + 499, false)).toBeNull();
+    expect(watch.tick(MAX_MUTED_MS + 500, false)).toBeNull();
+    expect(watch.tick(MAX_MUTED_MS + 1500, false)).toBe('ask');
+    watch.muted(false, MAX_MUTED_MS + 1600);
+    watch.tick(MAX_MUTED_MS + 1600, false);
+    expect(watch.tick(MAX_MUTED_MS + 2600, false)).toBe('ask');
   });
 
   it('begins anew when the caller was heard', () => {

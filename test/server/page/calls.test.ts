@@ -175,6 +175,33 @@ describe('a call over the WebSocket', () => {
     await until('the call ended', () => rig.desk.activeCalls === 0);
   });
 
+  it('asks nobody who is muted whether they are there, until they are back on another connection', async () => {
+    const rig = await pageRig({ peers: false });
+    const headers = await rig.owner();
+    const page = await rig.call(headers);
+    const { callId } = await page.next('welcome');
+    const call = rig.desk.call(callId);
+    const told: boolean[] = [];
+    if (call) call.callerMuted = (isMuted) => told.push(isMuted);
+
+    page.say({ type: 'mute', muted: true });
+    await until('the call knows', () => told.length === 1);
+    await rig.call(headers, { callId });
+
+    expect(told).toEqual([true, false]);
+  });
+
+  it('tells its page of its end, when the end is ours', async () => {
+    const rig = await pageRig({ peers: false });
+    const page = await rig.call(await rig.owner());
+    const { callId } = await page.next('welcome');
+
+    rig.desk.call(callId)?.end('shutdown');
+
+    expect(await page.next('ended')).toMatchObject({ reason: expect.any(String) });
+    expect(await page.closed).toBe(1000);
+  });
+
   it('refuses a body that is no request for one', async () => {
     const rig = await pageRig();
     const owner = await rig.owner();
