@@ -17,19 +17,11 @@ import {
   type Synthesiser,
 } from '../../src/speech/index.ts';
 import { hasChromium } from '../web/browser.ts';
+import { keepPicture } from '../web/look.ts';
 import { Coturn, hasCoturn, TURN_SECRET } from './coturn.ts';
 import { GatewayProcess, TestHome } from './gateway-process.ts';
 import { DECOYS, holes, recognise, utterances } from './listening.ts';
-import {
-  heard,
-  keepScreenshot,
-  type Line,
-  launchCaller,
-  openCaller,
-  route,
-  type Track,
-  writeCaller,
-} from './web-caller.ts';
+import { heard, type Line, launchCaller, openCaller, route, type Track, writeCaller } from './web-caller.ts';
 
 const NOTES = ['Call the dentist on Monday.', 'The train to Paris leaves at seven.', 'Buy bread and coffee.'];
 const SAID = [
@@ -107,14 +99,14 @@ async function call(way: Way): Promise<Seen> {
     await page.locator('.unheard').waitFor({ timeout: 40_000 });
     const approve = page.getByRole('button', { name: 'Approve' });
     await approve.waitFor({ timeout: 60_000 });
-    await keepScreenshot(page, `call-${name}-asks`);
+    await keepPicture(page, `call-${name}-asks`);
     await approve.click();
     const image = page.locator('.media img');
     await image.waitFor({ timeout: 20_000 });
     await page.getByText('Listening').waitFor({ timeout: 20_000 });
-    await keepScreenshot(page, `call-${name}-picture`);
+    await keepPicture(page, `call-${name}-picture`);
     const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
-    const card = await text('.approval h3');
+    const card = await text('.approval h2');
     const picture = {
       width: await page.evaluate<number>(`document.querySelector('.media img').naturalWidth`),
       caption: await text('.media figcaption'),

@@ -1,15 +1,13 @@
 /**
  * A caller with a browser: a recording for its microphone, the built page, and ears on what the page plays.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { readWav, resample, writeWav } from '../../src/audio/index.ts';
 import { launch } from '../web/browser.ts';
 
 const DEMO = new URL('../../assets/demo/', import.meta.url);
-const ARTEFACTS = fileURLToPath(new URL('../../test-artefacts/', import.meta.url));
 const MICROPHONE_RATE = 48_000;
 
 /** What the caller says, and when, in seconds since the microphone was opened. */
@@ -68,10 +66,4 @@ export async function heard(page: Page, side: 'caller' | 'agent'): Promise<Track
 /** How the sound travels: the kind of the page's end of the nominated pair, and which network; `null` without WebRTC. */
 export function route(page: Page): Promise<{ type: string; protocol: string } | null> {
   return page.evaluate('tapped.route()');
-}
-
-/** Kept for whoever looks; in no commit. */
-export async function keepScreenshot(page: Page, name: string): Promise<void> {
-  mkdirSync(ARTEFACTS, { recursive: true });
-  await page.screenshot({ path: `${ARTEFACTS}${name}.png` });
 }

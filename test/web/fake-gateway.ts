@@ -115,7 +115,9 @@ export class FakeGateway {
       return;
     }
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer ?? { error: { code: 'ROUTE_NOT_FOUND', message: 'There is nothing here.' } }));
+    response.end(
+      JSON.stringify(answer ?? { error: { code: 'ROUTE_NOT_FOUND', message: 'There is nothing here.' } }),
+    );
   }
 }
 

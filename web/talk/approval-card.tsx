@@ -41,7 +41,7 @@ export function ApprovalCard({ approval, call }: { approval: ShownApproval; call
     <section class={`approval approval-${status}`} aria-label={`Approval: ${approval.summary}`}>
       <header>
         <Icon name="shield" size={18} />
-        <h3>{isPending ? 'May I?' : OUTCOMES[status]}</h3>
+        <h2>{isPending ? 'May I?' : OUTCOMES[status]}</h2>
         {isPending && isOpen && left !== null && (
           <span class="dim" role="timer" aria-label="Time left to decide">
             {left > 0 ? clock(left) : 'time is up'}

@@ -97,14 +97,16 @@ export function CallScreen({ call, session }: { call: Call; session: PageSession
 
 function Composer({ call }: { call: Call }) {
   const text = useSignal('');
+  const isLive = call.line.value.at === 'live';
   const send = (event: SubmitEvent) => {
     event.preventDefault();
+    // Words that can't leave now stay where they are.
+    if (!isLive) return;
     call.type(text.value);
     text.value = '';
   };
-  const isLive = call.line.value.at === 'live';
   return (
-    <form class="composer" onSubmit={send}>
+    <form class="composer" aria-label="Typing" onSubmit={send}>
       <input
         type="text"
         aria-label="Type to the agent"
@@ -115,12 +117,7 @@ function Composer({ call }: { call: Call }) {
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}
       />
-      <button
-        type="submit"
-        class="round accent"
-        aria-label="Send"
-        disabled={!isLive || text.value.trim() === ''}
-      >
+      <button type="submit" class="round accent" aria-label="Send" disabled={!isLive}>
         <Icon name="send" size={18} />
       </button>
     </form>

@@ -17,7 +17,7 @@ export function Controls({ call }: { call: Call }) {
     open.value = 'none';
   };
   return (
-    <div class="controls" role="toolbar" aria-label="Call">
+    <section class="controls" aria-label="Keys">
       <button type="button" class="control" aria-pressed={isMuted} onClick={() => call.mute(!isMuted)}>
         <Icon name={isMuted ? 'micOff' : 'mic'} />
         <span>Mute</span>
@@ -36,6 +36,6 @@ export function Controls({ call }: { call: Call }) {
       </button>
       {open.value === 'keypad' && <Keypad call={call} onClose={close} />}
       {open.value === 'devices' && <DevicesDialog call={call} onClose={close} />}
-    </div>
+    </section>
   );
 }

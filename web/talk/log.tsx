@@ -84,10 +84,10 @@ function Said({ entry, agent }: { entry: Extract<Entry, { kind: 'said' }>; agent
   const isCaller = entry.role === 'user';
   return (
     <article class={`said ${isCaller ? 'said-caller' : 'said-agent'} ${entry.final ? '' : 'said-open'}`}>
-      <h3 class="speaker">
+      <h2 class="speaker">
         {isCaller ? 'You' : agent}
         {entry.typed && <span class="dim"> typed</span>}
-      </h3>
+      </h2>
       <p>
         {heard}
         {unheard.trim() !== '' && (

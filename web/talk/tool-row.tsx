@@ -55,11 +55,11 @@ export function ToolRow(props: {
         <Icon name="chevron" size={16} />
       </summary>
       <div class="tool-inside">
-        <h4>
+        <h3>
           <code>{tool.name}</code> with
-        </h4>
+        </h3>
         <pre>{tool.args === null ? '(nothing)' : pretty(tool.args)}</pre>
-        <h4>{tool.status === 'failed' ? 'It was refused or failed' : 'Result'}</h4>
+        <h3>{tool.status === 'failed' ? 'It was refused or failed' : 'Result'}</h3>
         <pre>{tool.output === null ? (tool.progress ?? '(not yet)') : pretty(tool.output)}</pre>
       </div>
     </details>
