@@ -59,8 +59,8 @@ export class Upgrades {
     // `ws` looks after errors once it has the socket; until then a reset must not end the process.
     const onError = () => socket.destroy();
     socket.on('error', onError);
+    const target = this.#address.strip(request.url ?? '/');
     try {
-      const target = this.#address.strip(request.url ?? '/');
       if (this.#board && target === BOARD_LIVE_PATH) {
         const session = this.#board.admit(request);
         this.#wss.handleUpgrade(request, socket, head, (ws) => {
@@ -99,7 +99,7 @@ export class Upgrades {
       });
     } catch (error) {
       const { status, body } = errorAnswer(error);
-      this.#metrics.countRequest('twilio_media', status);
+      this.#metrics.countRequest(routeOf(target), status);
       socket.end(
         `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\n` +
           `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
@@ -113,4 +113,11 @@ export class Upgrades {
     for (const ws of this.#wss.clients) ws.terminate();
     this.#wss.close();
   }
+}
+
+/** By the name under which it is counted. */
+function routeOf(target: string): string {
+  if (target.startsWith('/page/')) return 'page_socket';
+  if (target === BOARD_LIVE_PATH) return 'operator_live';
+  return target === MEDIA_LIVE_PATH ? 'media_live' : 'twilio_media';
 }
