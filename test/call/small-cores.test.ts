@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { chatIdOf } from '../../src/call/caller.ts';
 import { DigitCollector, ENTRY_PAUSE_MS, MAX_ENTRY_DIGITS } from '../../src/call/dtmf.ts';
-import { GOODBYE_START_MS, Hangup, MAX_GOODBYE_MS, MAX_MUTED_MS, SilenceWatch } from '../../src/call/hangup.ts';
+import {
+  GOODBYE_START_MS,
+  Hangup,
+  MAX_GOODBYE_MS,
+  MAX_MUTED_MS,
+  SilenceWatch,
+} from '../../src/call/hangup.ts';
 import { composeInstructions } from '../../src/call/instructions.ts';
 import { LatencyMeter } from '../../src/call/latency.ts';
 import { ConversationMemory, MAX_MEMORY_CHARS, MAX_MEMORY_ITEMS } from '../../src/call/memory.ts';
