@@ -14,6 +14,7 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
+    license: { fileName: 'licences.md' },
     modulePreload: { polyfill: false },
     rolldownOptions: { input: { talk: page('talk'), operate: page('operate') } },
   },

@@ -35,8 +35,8 @@ const INTERRUPT_AT = 11.5;
 const LINES: readonly Line[] = [
   { at: 3, say: 'long-answer' },
   { at: INTERRUPT_AT, say: 'interrupt' },
-  { at: 16, say: 'read-notes' },
-  { at: 30, say: 'send-picture' },
+  { at: 17, say: 'read-notes' },
+  { at: 36, say: 'send-picture' },
 ];
 /** Until the page has given WebRTC up, nobody hears the caller. */
 const FALLBACK_S = 9;
@@ -103,7 +103,6 @@ async function call(way: Way): Promise<Seen> {
     await approve.click();
     const image = page.locator('.media img');
     await image.waitFor({ timeout: 20_000 });
-    await page.getByText('Listening').waitFor({ timeout: 20_000 });
     await keepPicture(page, `call-${name}-picture`);
     const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
     const card = await text('.approval h2');
