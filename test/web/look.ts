@@ -1,10 +1,9 @@
 /** Looks at a page as people with other eyes do (axe), and keeps pictures of it. */
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const ARTEFACTS = fileURLToPath(new URL('../../test-artefacts/', import.meta.url));
 
 interface Violation {
@@ -16,7 +15,7 @@ interface Violation {
 /** What is wrong with names, roles, contrast, focus: WCAG 2.2 A and AA, and good practice. */
 export async function barriers(page: Page): Promise<string[]> {
   // By the debugger: the page's policy lets in no script but its own.
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>('axe.run(document)');
   return violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
