@@ -63,8 +63,9 @@ async function measure(count: number): Promise<void> {
     const elapsed = monotonic() - startedAt;
     for (const [n, leg] of legs.entries()) {
       const times = spoke[n] ?? [];
-      // Each call's answers begin at a time of their own.
-      if (times.length * 1000 + 500 + ((n * 137) % 400) > elapsed || elapsed > seconds * 1000 - 600) continue;
+      // At any time two in five agents speak.
+      if (times.length * 1000 + 300 + (n * 1000) / count > elapsed || elapsed > seconds * 1000 - 600)
+        continue;
       times.push(monotonic());
       for (let k = 0; k < BURST_FRAMES; k += 1)
         leg.send('item', FRAMES[(times.length * 20 + k) % 500] ?? new Uint8Array(960));

@@ -38,8 +38,19 @@ export class NativePeer {
     });
   }
 
+  /** The stack now and then takes no candidates at first, on a machine that is overrun: they are offered again. */
   accept(answer: string): void {
-    this.#pc.setRemoteDescription(answer, 'answer');
+    const candidates = new Set(answer.match(/candidate:.*/g) ?? []);
+    this.#pc.setRemoteDescription(answer.replace(/a=(candidate:.*|end-of-candidates)\r?\n/g, ''), 'answer');
+    const offerAgain = (left: number) => {
+      try {
+        for (const candidate of candidates) this.#pc.addRemoteCandidate(candidate, 'voice');
+      } catch (error) {
+        if (left === 0) throw error;
+        setTimeout(() => offerAgain(left - 1), 50);
+      }
+    };
+    offerAgain(20);
   }
 
   get isOpen(): boolean {
