@@ -18,10 +18,14 @@ export interface TestPeers {
   close(): Promise<void>;
 }
 
-export async function openTestPeers(config: object = {}): Promise<TestPeers> {
+export async function openTestPeers(
+  config: object = {},
+  more: { maxPeers?: number } = {},
+): Promise<TestPeers> {
   const peers = await openWebRtcPeers({
     config: webrtcSchema.parse({ bindAddress: '127.0.0.1', ...config }),
     clock: realClock,
+    ...more,
   });
   const kept: { close(): unknown }[] = [];
   return {
