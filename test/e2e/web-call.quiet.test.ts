@@ -17,19 +17,14 @@ import {
   type Synthesiser,
 } from '../../src/speech/index.ts';
 import { hasChromium } from '../web/browser.ts';
-import { keepPicture } from '../web/look.ts';
+import { keepPicture, keepSound } from '../web/look.ts';
 import { Coturn, hasCoturn, TURN_SECRET } from './coturn.ts';
 import { GatewayProcess, TestHome } from './gateway-process.ts';
 import { DECOYS, holes, recognise, utterances } from './listening.ts';
 import { heard, type Line, launchCaller, openCaller, route, type Track, writeCaller } from './web-caller.ts';
 
 const NOTES = ['Call the dentist on Monday.', 'The train to Paris leaves at seven.', 'Buy bread and coffee.'];
-const SAID = [
-  'hello',
-  'call the dentist on monday',
-  'the train to paris leaves at seven',
-  'buy bread and coffee',
-];
+const SAID = ['call the dentist on monday', 'the train to paris leaves at seven', 'buy bread and coffee'];
 /** With room to spare: a busy machine answers late, and the caller is a recording. */
 const INTERRUPT_AT = 11.5;
 const LINES: readonly Line[] = [
@@ -103,6 +98,7 @@ async function call(way: Way): Promise<Seen> {
     await approve.click();
     const image = page.locator('.media img');
     await image.waitFor({ timeout: 20_000 });
+    await page.waitForFunction(`document.querySelector('.media img').naturalWidth > 0`);
     await keepPicture(page, `call-${name}-picture`);
     const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
     const card = await text('.approval h2');
@@ -111,13 +107,15 @@ async function call(way: Way): Promise<Seen> {
       caption: await text('.media figcaption'),
     };
     const [agent, caller] = [await heard(page, 'agent'), await heard(page, 'caller')];
+    keepSound(`call-${name}`, agent.samples);
     const taken = await route(page);
     await page.getByRole('button', { name: /^Connection/ }).click();
     const wayShown = await text('.numbers');
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Hang up' }).click();
     const end = await text('.call-ended');
-    const unheard = await text('.unheard');
+    const unheard = (await page.locator('.unheard').allTextContents()).join(' ');
+    await expect.poll(() => gateway.stderr, { timeout: 10_000 }).toContain('"msg":"call ended"');
     await gateway.stop();
     return { agent, caller, route: taken, unheard, card, picture, wayShown, end, log: gateway.stderr };
   } catch (error) {
@@ -174,7 +172,7 @@ describe.skipIf(!hasChromium)('a call from a web page', () => {
         expect(holes(utterance.samples, samples), own).toEqual([]);
       }
 
-      for (const sentence of SAID) expect(words).toContain(sentence);
+      expect(words).toEqual(expect.arrayContaining([...SAID]));
       expect(DECOYS.length).toBeGreaterThanOrEqual(20);
       expect(words.filter((text) => DECOYS.some((decoy) => decoy === text))).toEqual([]);
     });
@@ -191,9 +189,9 @@ describe.skipIf(!hasChromium)('a call from a web page', () => {
       for (let i = begin; i < begin + 48_000; i++) if (Math.abs(agent.samples[i] ?? 0) > 300) last = i;
       const silentAfterMs = (last - begin) / 48;
 
-      expect(unheard.length).toBeGreaterThan(10);
+      expect(unheard).toContain('without a key');
       expect(silentAfterMs).toBeGreaterThan(0);
-      expect(silentAfterMs).toBeLessThan(900);
+      expect(silentAfterMs).toBeLessThan(1200);
     });
 
     it('waits for the button before it does what needs approval, and then shows the picture', () => {

@@ -13,7 +13,7 @@ import {
   typed,
 } from '../../web/talk/conversation.ts';
 
-const after = (...events: PageEvent[]): Conversation =>
+const tellAll = (...events: PageEvent[]): Conversation =>
   events.reduce((conversation, event, at) => told(conversation, event, at), EMPTY_CONVERSATION);
 const says = (itemId: string, text: string, more: object = {}): PageEvent => ({
   type: 'transcript',
@@ -50,7 +50,7 @@ const picture: PageEvent = {
 
 describe('captions', () => {
   it('go behind what there is, or in its place, as they are told', () => {
-    const appended = after(says('i', 'Hel', { append: true }), says('i', 'lo.', { append: true }));
+    const appended = tellAll(says('i', 'Hel', { append: true }), says('i', 'lo.', { append: true }));
     const replaced = told(appended, says('i', 'Hello, you.', { final: true }), 2);
 
     expect(said(appended)).toEqual(['Hello.']);
@@ -59,7 +59,7 @@ describe('captions', () => {
   });
 
   it('stay where they began, however long the other side takes', () => {
-    const conversation = after(
+    const conversation = tellAll(
       { type: 'transcript', role: 'user', itemId: 'u', text: 'what', append: false, final: false },
       says('i', 'It is noon.'),
       { type: 'transcript', role: 'user', itemId: 'u', text: 'what time is it', append: false, final: true },
@@ -78,7 +78,7 @@ describe('captions', () => {
       final: false,
     };
 
-    expect(said(after(sound, { ...sound, text: ' ', final: true }))).toEqual([]);
+    expect(said(tellAll(sound, { ...sound, text: ' ', final: true }))).toEqual([]);
   });
 
   it('of the same id on both sides are two', () => {
@@ -91,11 +91,11 @@ describe('captions', () => {
       final: true,
     };
 
-    expect(said(after(user, says('x', 'b')))).toEqual(['a', 'b']);
+    expect(said(tellAll(user, says('x', 'b')))).toEqual(['a', 'b']);
   });
 
   it('show what was not heard of a cut answer, even when more of it is told later', () => {
-    const cut = after(says('i', 'One. Two. Three.'), { type: 'heard', itemId: 'i', text: 'One. Two.' });
+    const cut = tellAll(says('i', 'One. Two. Three.'), { type: 'heard', itemId: 'i', text: 'One. Two.' });
     const [entry] = told(cut, says('i', 'One. Two. Three. Four.', { final: true }), 5).entries;
 
     expect(entry).toMatchObject({ heard: 'One. Two.' });
@@ -121,7 +121,7 @@ describe('captions', () => {
 
 describe('the conversation', () => {
   it('keeps a tool’s arguments when only its result is told, and its time', () => {
-    const conversation = after(
+    const conversation = tellAll(
       { type: 'tool', callId: 't', name: 'read_file', phase: 'started', args: '{"path":"a"}' },
       { type: 'tool', callId: 't', name: 'read_file', phase: 'progress', output: 'half' },
       { type: 'tool', callId: 't', name: 'read_file', phase: 'ended', output: 'text', isError: true },
@@ -133,7 +133,7 @@ describe('the conversation', () => {
   });
 
   it('says of a tool that waits for a person that it waits, whatever the model was told', () => {
-    const asked = after(
+    const asked = tellAll(
       { type: 'tool', callId: 't', name: 'delete_file', phase: 'started' },
       approval('pending'),
       { type: 'tool', callId: 't', name: 'delete_file', phase: 'ended', output: 'pending_approval' },
@@ -149,7 +149,7 @@ describe('the conversation', () => {
   });
 
   it('shows a picture once, and tells which it shows', () => {
-    const conversation = after(picture, { ...picture, url: '/media/p/2' });
+    const conversation = tellAll(picture, { ...picture, url: '/media/p/2' });
 
     expect(conversation.entries).toHaveLength(1);
     expect(conversation.entries[0]).toMatchObject({ media: { url: '/media/p/1' } });
@@ -159,14 +159,14 @@ describe('the conversation', () => {
   it('is bounded; the oldest goes', () => {
     const events = Array.from({ length: MAX_ENTRIES + 3 }, (_, n) => says(`i${n}`, `${n}`));
 
-    const { entries } = after(...events);
+    const { entries } = tellAll(...events);
 
     expect(entries).toHaveLength(MAX_ENTRIES);
     expect(entries[0]).toMatchObject({ text: '3' });
   });
 
   it('leaves no tool running when the call is over', () => {
-    const conversation = over(after({ type: 'tool', callId: 't', name: 'exec', phase: 'started' }), 7);
+    const conversation = over(tellAll({ type: 'tool', callId: 't', name: 'exec', phase: 'started' }), 7);
 
     expect(conversation.entries).toMatchObject([{ status: 'left', endedAt: 7 }]);
   });
@@ -183,7 +183,7 @@ describe('the conversation', () => {
 
 describe('what the agent is doing', () => {
   const running = (name: string, args?: string) =>
-    after({ type: 'tool', callId: 't', name, phase: 'started', ...(args === undefined ? {} : { args }) });
+    tellAll({ type: 'tool', callId: 't', name, phase: 'started', ...(args === undefined ? {} : { args }) });
 
   it.each([
     ['read_file', '{"path":"docs/notes.md"}', 'Reading notes.md…'],
@@ -199,7 +199,7 @@ describe('what the agent is doing', () => {
   it('is the state when no tool runs, and speaking goes before a tool', () => {
     const state = (name: 'speaking' | 'listening' | 'asking'): PageEvent => ({ type: 'state', state: name });
 
-    expect(activity(after(state('listening')))).toBe('Listening');
+    expect(activity(tellAll(state('listening')))).toBe('Listening');
     expect(activity(told(running('exec'), state('speaking'), 1))).toBe('Speaking');
     expect(activity(told(running('exec'), state('asking'), 1))).toBe('Asks for your approval');
   });

@@ -1,8 +1,9 @@
 /** Looks at a page as people with other eyes do (axe), and keeps pictures of it. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { writeWav } from '../../src/audio/index.ts';
 
 const ARTEFACTS = fileURLToPath(new URL('../../test-artefacts/', import.meta.url));
 
@@ -30,4 +31,10 @@ export function isTooWide(page: Page): Promise<boolean> {
 export async function keepPicture(page: Page, name: string): Promise<void> {
   mkdirSync(ARTEFACTS, { recursive: true });
   await page.screenshot({ path: `${ARTEFACTS}${name}.png` });
+}
+
+/** What a page played. @param samples - 48 kHz */
+export function keepSound(name: string, samples: Int16Array): void {
+  mkdirSync(ARTEFACTS, { recursive: true });
+  writeFileSync(`${ARTEFACTS}${name}.wav`, writeWav({ sampleRate: 48_000, channels: [samples] }));
 }

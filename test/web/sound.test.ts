@@ -81,6 +81,22 @@ describe('sound that waits to be played', () => {
     expect(rms(read(buffer))).toBe(0);
   });
 
+  it('waits for more after each time that it ran dry, up to a bound', () => {
+    const buffer = new PlayoutBuffer(8192, 128);
+    const waits: number[] = [];
+    for (let n = 0; n < 6; n++) {
+      let blocks = 0;
+      for (let output = read(buffer); rms(output) === 0; output = read(buffer)) {
+        buffer.write(block());
+        blocks++;
+      }
+      waits.push(blocks);
+      while (rms(read(buffer)) > 0);
+    }
+
+    expect(waits).toEqual([1, 2, 3, 4, 4, 4]);
+  });
+
   it('gives everything in order over the end of its ring', () => {
     const buffer = new PlayoutBuffer(300, 0);
     const heard: number[] = [];

@@ -8,8 +8,8 @@ import { FrameCutter, PlayoutBuffer, Resampler, SOCKET_FRAME_SAMPLES, SOCKET_RAT
 
 /** Three frames wait before it begins. */
 const START_SAMPLES = Math.round(sampleRate * 0.06);
-/** What has piled up over this is caught up with in the pauses. */
-const HIGH_SAMPLES = Math.round(sampleRate * 0.2);
+/** What has piled up so far above that is caught up with in the pauses. */
+const HIGH_SAMPLES = Math.round(sampleRate * 0.14);
 const SIZE_SAMPLES = sampleRate * 5;
 
 class Capture extends AudioWorkletProcessor {

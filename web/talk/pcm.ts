@@ -89,14 +89,19 @@ export class FrameCutter {
   }
 }
 
+/** From 60 ms to 240 ms at most. */
+const MAX_START_FACTOR = 4;
 /** Below this nothing can be heard: -54 dB. */
 const QUIET = 0.002;
 
 /** What came and was not played yet. Waits a little before it begins, so that a late packet leaves no hole. */
 export class PlayoutBuffer {
   readonly #ring: Float32Array;
-  readonly #startSamples: number;
+  readonly #firstSamples: number;
+  readonly #maxStartSamples: number;
   readonly #highSamples: number;
+  /** Grows with each time that it ran dry: a rough line is heard a little later, and whole. */
+  #startSamples: number;
   #read = 0;
   #length = 0;
   #isPlaying = false;
@@ -108,12 +113,14 @@ export class PlayoutBuffer {
   /**
    * @param size - samples at most
    * @param startSamples - so many must be there before it begins, and again after it ran dry
-   * @param highSamples - while more than this waits, silence that comes is left out: a pause in a conversation gets
-   *   shorter, and nothing that is said does
+   * @param highSamples - while so much more than that waits, silence that comes is left out: a pause in a conversation
+   *   gets shorter, and nothing that is said does
    */
   constructor(size: number, startSamples: number, highSamples = size) {
     this.#ring = new Float32Array(size);
+    this.#firstSamples = startSamples;
     this.#startSamples = startSamples;
+    this.#maxStartSamples = startSamples * MAX_START_FACTOR;
     this.#highSamples = highSamples;
   }
 
@@ -122,7 +129,10 @@ export class PlayoutBuffer {
   }
 
   write(samples: Float32Array): void {
-    if (this.#length > this.#highSamples && samples.every((sample) => Math.abs(sample) < QUIET)) {
+    if (
+      this.#length > this.#startSamples + this.#highSamples &&
+      samples.every((sample) => Math.abs(sample) < QUIET)
+    ) {
       this.dropped += samples.length;
       return;
     }
@@ -148,6 +158,7 @@ export class PlayoutBuffer {
     if (count === output.length) return;
     this.#isPlaying = false;
     this.underruns++;
+    this.#startSamples = Math.min(this.#maxStartSamples, this.#startSamples + this.#firstSamples);
   }
 
   clear(): void {
