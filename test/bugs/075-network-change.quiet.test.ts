@@ -34,7 +34,7 @@ async function connect() {
 }
 
 /** Whether the agent's tone reaches the caller, now. */
-async function isHeard(caller: WeriftPeer, seconds = 3): Promise<boolean> {
+async function isHeard(caller: WeriftPeer, seconds = 6): Promise<boolean> {
   const model = web.models.current;
   caller.heard.length = 0;
   const responseId = model.respond();
