@@ -16,5 +16,12 @@ export default async function buildPages(): Promise<void> {
   const builtAt = existsSync(made) ? statSync(made).mtimeMs : 0;
   const sources = ['web', 'src/leg/page', 'src/observe'].map((folder) => newest(ROOT + folder));
   if (Math.max(...sources) <= builtAt) return;
-  await build({ configFile: `${ROOT}web/vite.config.ts`, logLevel: 'warn' });
+  const before = process.env.NODE_ENV;
+  // As it is shipped, not as a test's: Vite looks at this.
+  process.env.NODE_ENV = 'production';
+  try {
+    await build({ configFile: `${ROOT}web/vite.config.ts`, logLevel: 'warn', mode: 'production' });
+  } finally {
+    process.env.NODE_ENV = before;
+  }
 }
