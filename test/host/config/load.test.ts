@@ -37,7 +37,13 @@ describe('the config file', () => {
 
     expect(loaded.found).toBe(false);
     expect(loaded.notes).toEqual([expect.stringContaining(join(home, 'nobody', '.nanobot', 'config.json'))]);
-    expect(loaded.realtime.server).toEqual({ host: '127.0.0.1', port: 8787, drainTimeoutS: 30 });
+    expect(loaded.realtime.server).toEqual({
+      host: '127.0.0.1',
+      port: 8787,
+      drainTimeoutS: 30,
+      tls: {},
+      trustedProxies: [],
+    });
     expect(loaded.host).toMatchObject({
       workspace: join(home, 'nobody', '.nanobot', 'workspace'),
       dataDir: join(home, 'nobody', '.nanobot', 'realtime'),
