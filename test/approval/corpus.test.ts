@@ -59,7 +59,7 @@ describe('the challenge', () => {
   });
 });
 
-describe('a spoken answer on a telephone line', { timeout: 120_000 }, () => {
+describe('a spoken answer on a telephone line', { timeout: 300_000 }, () => {
   let recogniser: Recogniser;
   beforeAll(async () => {
     await loadAudio();

@@ -162,7 +162,7 @@ describe('toolAccess "full": the live agent', () => {
       url,
       'CA0A3',
       [{ name: 'write_file', args: { path: 'list.txt', content: 'milk' } }],
-      200,
+      500,
     );
     const { status, request } = JSON.parse(outputs[0] ?? '{}');
     expect(status).toBe('staged');
