@@ -51,6 +51,10 @@ async function run(command: CallersCommand): Promise<CallersReply> {
         }
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
+      for (let left = 100; left > 0; left -= 1) {
+        if (callers.every((caller) => caller.heard.length >= (command.ms / 20) * 0.8)) break;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
       const levels = callers.map((caller) => {
         const samples = caller.heardSamples();
         const middle = concatSamples([samples]).subarray(

@@ -45,6 +45,8 @@ async function talk(legs: readonly WebRtcLeg[], ms: number) {
   });
   const { levels } = await callers.ask({ type: 'talk', ms, tones: CALLERS, listenFor: AGENTS }, 'talked');
   stop();
+  // A machine that is overrun hands over late what was said in time.
+  await until(() => heard.every((parts) => parts.length >= (ms / 20) * 0.9), 10_000);
   return { heard: heard.map((parts) => concatSamples(parts)), levels };
 }
 
