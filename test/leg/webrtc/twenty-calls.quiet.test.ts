@@ -70,7 +70,7 @@ const margins = (levels: readonly (readonly number[])[]) =>
   levels.map((each, own) => each[own]! - Math.max(...each.filter((_, n) => n !== own)));
 
 describe('twenty calls at once', () => {
-  it('hear each their own caller, and are heard by nobody else', { timeout: 60_000, retry: 1 }, async () => {
+  it('hear each their own caller, and are heard by nobody else', { timeout: 60_000 }, async () => {
     const legs = await connect();
     const { heard, levels } = await talk(legs, 3000);
     const ours = heard.map((samples) =>
