@@ -11,6 +11,7 @@ declare const MediaStreamTrackProcessor: new (init: {
 
 const tracks: Record<Side, Float32Array[]> = { caller: [], agent: [] };
 const starts: Record<Side, number> = { caller: 0, agent: 0 };
+const rates: Record<Side, number> = { caller: 0, agent: 0 };
 const peers: RTCPeerConnection[] = [];
 
 async function record(side: Side, stream: MediaStream): Promise<void> {
@@ -25,6 +26,7 @@ async function record(side: Side, stream: MediaStream): Promise<void> {
     if (done) return;
     const samples = new Float32Array(value.numberOfFrames);
     value.copyTo(samples, { planeIndex: 0, format: 'f32-planar' });
+    rates[side] = value.sampleRate;
     starts[side] ||= performance.now() - (value.numberOfFrames / value.sampleRate) * 1000;
     tracks[side].push(samples);
     value.close();
@@ -56,17 +58,31 @@ window.RTCPeerConnection = class extends RTCPeerConnection {
   }
 };
 
-/** 16-bit samples as base64, and when the first one was, in ms of the page's clock. */
-function heard(side: Side): { base64: string; startMs: number } {
+/** All blocks at 48 kHz, whatever rate this machine's sound has. */
+async function whole(side: Side): Promise<Float32Array> {
   const count = tracks[side].reduce((sum, { length }) => sum + length, 0);
-  const bytes = new Uint8Array(count * 2);
-  const view = new DataView(bytes.buffer);
+  const rate = rates[side];
+  if (count === 0 || rate === 0) return new Float32Array(0);
+  const buffer = new AudioBuffer({ length: count, sampleRate: rate });
   let at = 0;
-  for (const block of tracks[side])
-    for (const sample of block) {
-      view.setInt16(at, Math.max(-1, Math.min(1, sample)) * 32767, true);
-      at += 2;
-    }
+  for (const block of tracks[side]) {
+    buffer.copyToChannel(new Float32Array(block), 0, at);
+    at += block.length;
+  }
+  const context = new OfflineAudioContext(1, Math.ceil((count * 48_000) / rate), 48_000);
+  const source = new AudioBufferSourceNode(context, { buffer });
+  source.connect(context.destination);
+  source.start();
+  return (await context.startRendering()).getChannelData(0);
+}
+
+/** 16-bit samples at 48 kHz as base64, and when the first one was, in ms of the page's clock. */
+async function heard(side: Side): Promise<{ base64: string; startMs: number }> {
+  const samples = await whole(side);
+  const bytes = new Uint8Array(samples.length * 2);
+  const view = new DataView(bytes.buffer);
+  for (const [index, sample] of samples.entries())
+    view.setInt16(index * 2, Math.max(-1, Math.min(1, sample)) * 32767, true);
   let text = '';
   for (let i = 0; i < bytes.length; i += 30_000)
     text += String.fromCharCode(...bytes.subarray(i, i + 30_000));
