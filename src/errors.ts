@@ -23,6 +23,7 @@ export const ERRORS = {
   CONFIG_UNREADABLE: { httpStatus: 500, retryable: false, spoken: null },
   NODE_TOO_OLD: { httpStatus: 500, retryable: false, spoken: null },
   ADDRESS_IN_USE: { httpStatus: 500, retryable: false, spoken: null },
+  WORKER_FAILED: { httpStatus: 500, retryable: true, spoken: null },
   GATEWAY_CHANNEL_REFUSED: { httpStatus: 403, retryable: false, spoken: null },
   GATEWAY_TOOL_DENIED: { httpStatus: 403, retryable: false, spoken: null },
   TOOL_LIMIT_REACHED: { httpStatus: 500, retryable: false, spoken: null },

@@ -32,12 +32,15 @@ const MAY_USE: Record<string, readonly string[]> = {
     'store',
     'observe',
   ],
+  // The process that listens: it knows ports and processes, and no call.
+  workers: ['observe'],
   bridge: ['channel', 'approval', 'media', 'model', 'gateway', 'store', 'observe'],
   // Built into one file and copied into workspaces: it stands alone.
   plugin: [],
   testing: ['leg', 'model', 'gateway', 'audio'],
   cli: [
     'bridge',
+    'workers',
     'channel',
     'host',
     'server',

@@ -30,6 +30,8 @@ export interface ReplayWorkerOptions {
   readonly logger: Logger;
   /** Names this process among those that share the store; stays the same over its restarts. */
   readonly executor: string;
+  /** Whose runs are looked for after a crash, with those of its workers. @defaultValue `executor` */
+  readonly recovers?: string;
   readonly toolTimeoutMs: number;
 }
 
@@ -49,13 +51,17 @@ export class ReplayWorker {
 
   /** What this process was running when it died is unknown from here on, and nothing runs it again by itself. */
   async recover(): Promise<number> {
-    const { approvals, executor } = this.#options;
-    const lost = await approvals.store.listApprovals({ status: ['executing'], executor, limit: 1000 });
+    const { approvals, executor, recovers = executor } = this.#options;
+    const lost = await approvals.store.listApprovals({
+      status: ['executing'],
+      executor: recovers,
+      limit: 1000,
+    });
     let count = 0;
     for (const record of lost) {
       const changed = await approvals.change(
         record.id,
-        { status: ['executing'], executor },
+        { status: ['executing'], ...(record.executor === null ? {} : { executor: record.executor }) },
         {
           status: 'unknown',
           finishedAt: this.#options.clock.wallNow(),

@@ -46,6 +46,8 @@ export interface ApprovalSystemOptions {
   readonly toolTimeoutMs: number;
   /** Names this process among those that share the store; stays the same over its restarts. */
   readonly executor: string;
+  /** Whose runs are looked for after a crash, with those of its workers. @defaultValue `executor` */
+  readonly recovers?: string;
   /** Reads the gate's section anew after an edit of the file; `null` when nothing changed. */
   readonly reload?: () => Promise<ToolGateConfig | null>;
   /** The host's shell has no sandbox: beside a gate it is denied unless `unsafe` is written. @defaultValue false */
@@ -156,7 +158,7 @@ export class ApprovalSystem {
 
   /** Repairs what a crash left, then runs what is approved and tells what is owed. */
   async start(host: HostParts): Promise<void> {
-    const { clock, logger, executor, toolTimeoutMs } = this.#options;
+    const { clock, logger, executor, recovers = executor, toolTimeoutMs } = this.#options;
     this.#host = host;
     this.#delivery = new OutcomeDelivery(
       this.approvals,
@@ -175,6 +177,7 @@ export class ApprovalSystem {
       clock,
       logger,
       executor,
+      recovers,
       toolTimeoutMs,
     });
     const lost = await this.#worker.recover();

@@ -5,11 +5,11 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import type { ClockTimer } from '../clock.ts';
 import { VoiceError } from '../errors.ts';
 import type { CallLeg } from '../leg/index.ts';
 import type { MediaCaller } from '../media/index.ts';
+import { newCallId } from '../worker-slot.ts';
 import { Call } from './call.ts';
 import { chatIdOf } from './caller.ts';
 import type { CallerInfo, CallParts, CallPast } from './options.ts';
@@ -68,10 +68,8 @@ export class CallDesk {
     if (known) return known;
     if (this.#draining)
       return Promise.reject(new VoiceError('SHUTTING_DOWN', 'No new calls: the gateway is stopping.'));
-    if (this.#byCarrierCall.size >= this.#parts.config.limits.maxCalls) {
-      const message = `All ${this.#parts.config.limits.maxCalls} lines are busy (channels.realtime.limits.maxCalls).`;
-      return Promise.reject(new VoiceError('CALL_LIMIT_REACHED', message));
-    }
+    if (this.#byCarrierCall.size >= this.#parts.config.limits.maxCalls)
+      return Promise.reject(this.#allBusy());
     const admitted = this.#open(info, key);
     this.#byCarrierCall.set(key, admitted);
     admitted.catch(() => this.#byCarrierCall.delete(key));
@@ -148,16 +146,25 @@ export class CallDesk {
     for (const { call } of this.#entries.values()) call.refreshTools();
   }
 
+  #allBusy(): VoiceError {
+    const { maxCalls } = this.#parts.config.limits;
+    return new VoiceError(
+      'CALL_LIMIT_REACHED',
+      `All ${maxCalls} lines are busy (channels.realtime.limits.maxCalls).`,
+    );
+  }
+
   async #open(info: CallerInfo, key: string): Promise<{ callId: string }> {
-    const { config, clock, channel, history, media, admits } = this.#parts;
+    const { config, clock, channel, history, media, admits, slot = null } = this.#parts;
     if (admits && !(await admits(info.identity.id ?? '')))
       throw new VoiceError('CALL_REFUSED', 'The host does not let this caller in.');
-    const id = randomBytes(16).toString('hex');
+    const id = newCallId(slot);
     const chatId =
       info.continues?.sessionKey.slice(channel.length + 1) ??
       chatIdOf(info.identity, id, config.identity.personSession);
     const sessionKey = `${channel}:${chatId}`;
     const past = await history(sessionKey).catch(() => []);
+    if (slot && !(await slot.lines.take())) throw this.#allBusy();
     const call = new Call({ id, info, chatId, sessionKey, history: past, parts: this.#parts });
     const entry: Entry = {
       call,
@@ -168,6 +175,7 @@ export class CallDesk {
           this.#entries.delete(id);
           this.#byCarrierCall.delete(key);
           media?.closeCall(id);
+          slot?.lines.release();
           resolve();
         });
       }),

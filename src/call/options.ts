@@ -15,6 +15,7 @@ import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Synthesiser, VoiceActivityDetector } from '../speech/index.ts';
 import type { Store } from '../store/index.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import type { CallerIdentity } from './caller.ts';
 import type { CallPrompts } from './prompts.ts';
 import type { ToolPolicy } from './tools.ts';
@@ -88,6 +89,8 @@ export interface CallParts {
   readonly history: (sessionKey: string) => Promise<readonly HistoryItem[]>;
   /** Folder for recordings; `null` keeps none. */
   readonly recordingDirectory: string | null;
+  /** One worker of several: it names its calls, and the bound of calls is that of all workers. */
+  readonly slot?: Pick<WorkerSlot, 'index' | 'lines'> | null;
   /** A turn of this session is complete in the store. */
   readonly onTurnFinal?: (sessionKey: string) => void;
 }

@@ -12,15 +12,23 @@ import { isVoiceError } from '../errors.ts';
 import { openWebRtcPeers, type WebRtcPeers } from '../leg/webrtc/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { CallRecords, type ConfiguredPart } from '../server/index.ts';
+import { hexOfSlot, type WorkerSlot } from '../worker-slot.ts';
 
 /** `null` where the media stack can't be loaded: pages have the WebSocket then. */
 export async function openPeers(
   config: RealtimeConfig,
   clock: Clock,
   logger: Logger,
+  slot: Pick<WorkerSlot, 'index' | 'of'> | null = null,
 ): Promise<WebRtcPeers | null> {
   try {
-    return await openWebRtcPeers({ config: config.webrtc, clock });
+    if (!slot) return await openWebRtcPeers({ config: config.webrtc, clock });
+    const portRange = shareOfPorts(config.webrtc.portRange, slot);
+    return await openWebRtcPeers({
+      config: { ...config.webrtc, portRange },
+      clock,
+      idPrefix: hexOfSlot(slot.index),
+    });
   } catch (error) {
     if (!isVoiceError(error, 'WEBRTC_UNAVAILABLE')) throw error;
     logger.warn({ code: error.code }, 'pages call by WebSocket only');
@@ -28,14 +36,26 @@ export async function openPeers(
   }
 }
 
+/** Each worker's part of the ports: two processes can't have one. */
+export function shareOfPorts(
+  { min, max }: RealtimeConfig['webrtc']['portRange'],
+  { index, of }: Pick<WorkerSlot, 'index' | 'of'>,
+): RealtimeConfig['webrtc']['portRange'] {
+  if (min === undefined || max === undefined) return {};
+  const ports = max - min + 1;
+  const from = min + Math.floor((ports * index) / of);
+  return { min: from, max: min + Math.floor((ports * (index + 1)) / of) - 1 };
+}
+
 export async function openCallRecords(
   config: RealtimeConfig,
   dataDirectory: string,
   clock: Clock,
   logger: Logger,
+  isShared = false,
 ): Promise<CallRecords> {
   const directory = join(dataDirectory, 'calls');
-  const records = new CallRecords({ directory, config: config.page.records, clock, logger });
+  const records = new CallRecords({ directory, config: config.page.records, clock, logger, isShared });
   await records.open();
   return records;
 }

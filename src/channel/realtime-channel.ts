@@ -29,6 +29,7 @@ import {
 } from '../server/index.ts';
 import { createSynthesiser, type Synthesiser } from '../speech/index.ts';
 import { openStore, type Store } from '../store/index.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import { BusDelegate, isInboundBus } from './bus-delegate.ts';
 import { historyOfTurns } from './history.ts';
 import { createModels } from './models.ts';
@@ -77,6 +78,8 @@ export interface ChannelParts {
   readonly media?: Media;
   readonly slotValues?: CommandModelFactoryOptions['slotValues'];
   readonly registry?: Registry;
+  /** One worker process of several, behind one port. */
+  readonly slot?: WorkerSlot | null;
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -225,7 +228,7 @@ export class RealtimeVoiceChannel {
       await store.closeStaleCalls(clock.wallNow());
       const synthesiser = this.#parts.synthesiser ?? createSynthesiser({ locale: config.locale });
       if (!this.#parts.synthesiser) undo.push(() => synthesiser.close());
-      const { slotValues, history } = this.#parts;
+      const { slotValues, history, slot = null } = this.#parts;
       const models =
         this.#parts.models ??
         createModels({ config, clock, logger, synthesiser, env, ...(slotValues ? { slotValues } : {}) });
@@ -254,18 +257,21 @@ export class RealtimeVoiceChannel {
         ...(this.#parts.deliverLate ? { deliverLate: this.#parts.deliverLate } : {}),
         approvals: this.#parts.operator?.approvals?.inline ?? null,
         media: this.#parts.media ?? null,
+        slot,
       });
       undo.push(async () => desk.hangUpAll());
       const unsubscribe = this.#parts.onToolsChanged?.(() => desk.refreshTools());
       undo.push(async () => unsubscribe?.());
       const { operator, media, version, plugin } = this.#parts;
       const hasPages = operator !== undefined && config.page.enabled;
-      const records = operator ? await openCallRecords(config, dataDirectory, clock, logger) : null;
+      const records = operator
+        ? await openCallRecords(config, dataDirectory, clock, logger, slot !== null)
+        : null;
       if (records) {
         desk.onCall = (call) => call.on('ended', (_reason, record) => void records.keep(record));
         undo.push(() => records.close());
       }
-      const peers = hasPages ? await openPeers(config, clock, logger) : null;
+      const peers = hasPages ? await openPeers(config, clock, logger, slot) : null;
       if (peers) undo.push(() => peers.close());
       const server: VoiceServer = createVoiceServer({
         config,
@@ -273,6 +279,7 @@ export class RealtimeVoiceChannel {
         clock,
         logger,
         env,
+        slot,
         ...(operator ? { operator } : {}),
         ...(media ? { media } : {}),
         ...(version === undefined ? {} : { version }),
@@ -306,7 +313,7 @@ export class RealtimeVoiceChannel {
       }
       const { url } = await server.listen();
       undo.push(() => server.close());
-      if (plugin) undo.push(await announceGateway(dataDirectory, url));
+      if (plugin) undo.push(await announceGateway(dataDirectory, url, slot ? process.ppid : process.pid));
       const release = async () => {
         for (const step of undo.reverse()) await step();
       };

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { hostname } from 'node:os';
 import { type ApprovalSystem, createApprovals, createLateGate } from '../approval/index.ts';
 import type { Clock } from '../clock.ts';
 import type { EmbeddedHost, EmbeddedHostOptions, LoadedConfig } from '../host/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { FullStore } from '../store/index.ts';
 import { gateReader } from './approval-config.ts';
+import { nodeName } from './store.ts';
 
 /** @returns `null` when no tool is designated or denied @throws VoiceError `CONFIG_INVALID`, `CONFIG_UNREADABLE` */
 export async function createApprovalParts(options: {
@@ -19,8 +19,9 @@ export async function createApprovalParts(options: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publicBase: () => string | null;
+  readonly worker?: { readonly index: number; readonly isFirst: boolean } | null;
 }): Promise<ApprovalSystem | null> {
-  const { config, store, clock, logger, publicBase } = options;
+  const { config, store, clock, logger, publicBase, worker = null } = options;
   const { realtime, host } = config;
   return createApprovals({
     config: realtime.approvals,
@@ -30,7 +31,8 @@ export async function createApprovalParts(options: {
     dataDirectory: host.dataDir,
     locale: realtime.locale,
     toolTimeoutMs: realtime.limits.toolTimeoutS * 1000,
-    executor: realtime.store.engine === 'sqlite' ? 'local' : hostname(),
+    executor: nodeName(config, worker?.index ?? null),
+    ...(worker?.isFirst ? { recovers: nodeName(config, null) } : {}),
     reload: gateReader(config, clock),
     holdsShell: true,
     publicBase,

@@ -21,6 +21,8 @@ export interface BannerFacts {
   readonly page?: string | null;
   /** The operator's page; with the token when it was made just now. */
   readonly operator?: { readonly url: string; readonly newToken: string | null } | null;
+  /** Processes that calls are spread over; left out where there is one. */
+  readonly workers?: number;
   readonly drainTimeoutS: number;
   /** What the config file says that was passed over, one line each. */
   readonly notes: readonly string[];
@@ -34,6 +36,7 @@ export function banner(facts: BannerFacts): string {
     ['Store', facts.store],
     ['Config', facts.configFile ?? 'no file found, defaults apply'],
   ];
+  if (facts.workers !== undefined) connected.push(['Workers', String(facts.workers)]);
   if (facts.operator) connected.push(['Operator', facts.operator.url]);
   if (facts.metricsUrl !== null) connected.push(['Metrics', facts.metricsUrl]);
   const rows = connected.map(([name, value]) => `  ${name.padEnd(10)} ${value}`);

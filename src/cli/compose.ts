@@ -18,10 +18,12 @@ import {
   type OutboundMessage,
 } from '../host/index.ts';
 import { createLogger } from '../observe/index.ts';
+import type { FullStore } from '../store/index.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import { createApprovalParts, createLatePart, startApprovals } from './approval-parts.ts';
 import type { BannerFacts } from './banner.ts';
 import { createMediaParts, withGatedFiles } from './media-parts.ts';
-import { openConfiguredStore, storeFile } from './store.ts';
+import { nodeName, openConfiguredStore, storeFile } from './store.ts';
 import { packageVersion } from './version.ts';
 import { workspaceFiles } from './workspace-files.ts';
 
@@ -31,6 +33,14 @@ export interface ComposeOptions {
   /** Instead of `server.host` and `server.port`. */
   readonly host?: string;
   readonly port?: number;
+  /** One worker process of several, behind one port. */
+  readonly worker?: ComposedWorker;
+}
+
+export interface ComposedWorker {
+  readonly slot: WorkerSlot;
+  /** The first of a gateway: what any process before left behind is its to put in order. */
+  readonly isFirst: boolean;
 }
 
 export interface Gateway {
@@ -52,8 +62,11 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const store = await openConfiguredStore(config);
+    const { worker } = options;
+    const slot = worker?.slot ?? null;
+    const store = await openConfiguredStore(config, slot?.index ?? null);
     undo.push(() => store.close());
+    if (worker) await joinWorkers(worker, config, store);
     const base: { channel: RealtimeVoiceChannel | null } = { channel: null };
     const approvals = await createApprovalParts({
       config,
@@ -61,6 +74,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       clock: realClock,
       logger,
       publicBase: () => config.realtime.server.publicUrl ?? base.channel?.address ?? null,
+      worker: worker ? { index: worker.slot.index, isFirst: worker.isFirst } : null,
     });
     const secret = new OperatorSecret(config.host.dataDir);
     const newToken = await secret.open(realClock.wallNow());
@@ -71,6 +85,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       clock: realClock,
       logger,
       publish: (message) => bus.publish(message),
+      isJoining: worker?.isFirst === false,
     });
     if (media) undo.push(() => media.close());
     const late = approvals ? null : createLatePart(config, realClock, logger);
@@ -82,6 +97,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       logger,
       approvals: approvals ?? late?.hostPart ?? null,
       media,
+      isShared: slot !== null,
     });
     bus.publish = (message) => host.bus.publishOutbound(message);
     undo.push(() => host.close());
@@ -97,6 +113,7 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
       history: (sessionKey, limit) => host.history(sessionKey, limit),
       onTurnFinal: () => void host.projectTurns(),
       operator: { approvals, secret },
+      slot,
       version: packageVersion(),
       plugin: { workspace: config.host.workspace },
       ...(media ? { media } : {}),
@@ -121,7 +138,17 @@ export async function compose(options: ComposeOptions): Promise<Gateway> {
   }
 }
 
-function withFlags(loaded: LoadedConfig, options: ComposeOptions): LoadedConfig {
+/** Calls of workers that are gone are written off: all of them at the start of the gateway, and each one's when it dies. */
+async function joinWorkers(
+  { slot, isFirst }: ComposedWorker,
+  config: LoadedConfig,
+  store: FullStore,
+): Promise<void> {
+  if (isFirst) await store.closeStaleCalls(realClock.wallNow(), nodeName(config, null));
+  slot.answers('bury', ({ slot: dead, diedAt }) => store.closeStaleCalls(diedAt, nodeName(config, dead)));
+}
+
+export function withFlags(loaded: LoadedConfig, options: ComposeOptions): LoadedConfig {
   const { realtime } = loaded;
   if (!realtime.enabled) {
     throw new VoiceError('CONFIG_INVALID', `${loaded.path}: channels.realtime.enabled is false.`);

@@ -19,6 +19,8 @@ interface MediaPartsOptions {
   readonly logger: Logger;
   readonly publish: (message: OutboundMessage) => Promise<void> | void;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Other processes use the same folder already. */
+  readonly isJoining?: boolean;
 }
 
 export function createMediaParts({
@@ -32,7 +34,16 @@ export function createMediaParts({
 export async function openMedia(
   options: MediaPartsOptions & { readonly config: RealtimeConfig; readonly dataDirectory: string },
 ): Promise<Media | null> {
-  const { config, dataDirectory, store, clock, logger, publish, env = process.env } = options;
+  const {
+    config,
+    dataDirectory,
+    store,
+    clock,
+    logger,
+    publish,
+    env = process.env,
+    isJoining = false,
+  } = options;
   const { server, carriers, tools, media, approvals } = config;
   if (tools.authorization.length === 0) return null;
   const authToken = carriers.twilio?.authToken ?? env.TWILIO_AUTH_TOKEN;
@@ -41,6 +52,7 @@ export async function openMedia(
     clock,
     logger,
     publish,
+    isJoining,
     config: media,
     authorization: tools.authorization,
     tenant: approvals.toolGate.deferred.tenant,

@@ -5,7 +5,9 @@
  */
 
 import { flushCompileCache } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
+import { MAX_WORKERS } from '../worker-slot.ts';
 import { banner } from './banner.ts';
 import { EXIT } from './exit-codes.ts';
 import { onStopSignals } from './signals.ts';
@@ -15,6 +17,7 @@ interface StartFlags {
   readonly config?: string;
   readonly host?: string;
   readonly port?: number;
+  readonly workers?: number;
 }
 
 const HELP = `
@@ -35,6 +38,7 @@ Examples:
   $ nanobot-realtime start
   $ nanobot-realtime start --port 9000
   $ nanobot-realtime start --config ./phone.json
+  $ nanobot-realtime start --workers auto
   $ OPENAI_API_KEY=… TWILIO_AUTH_TOKEN=… nanobot-realtime start
 `;
 
@@ -46,6 +50,11 @@ export function registerStart(program: Command): void {
     .option('-c, --config <file>', 'nanobot’s config file (default: ~/.nanobot/config.json)')
     .option('--host <address>', 'address to listen on, instead of channels.realtime.server.host')
     .option('-p, --port <number>', 'port to listen on, instead of channels.realtime.server.port', portNumber)
+    .option(
+      '-w, --workers <n|auto>',
+      'spread calls over so many processes; auto: as many as there are cores (default: one process does it all)',
+      workerCount,
+    )
     .addHelpText('after', HELP)
     .action((flags: StartFlags) => start(flags));
 }
@@ -57,12 +66,26 @@ function portNumber(text: string): number {
   return port;
 }
 
+function workerCount(text: string): number {
+  if (text === 'auto') return Math.min(availableParallelism(), MAX_WORKERS);
+  const count = Number(text);
+  if (!/^[1-9]\d*$/.test(text) || count > MAX_WORKERS)
+    throw new InvalidArgumentError(`Workers are a number from 1 to ${MAX_WORKERS}, or auto.`);
+  return count;
+}
+
 async function start(flags: StartFlags): Promise<void> {
   const signals = onStopSignals((signal) => {
     process.stderr.write(`${signal} again: ending at once.\n`);
+    // Workers end with the channel to this process.
     process.exit(EXIT.failed);
   });
   try {
+    if (flags.workers !== undefined) {
+      const { startWorkers } = await import('./start-workers.ts');
+      await startWorkers({ ...flags, workers: flags.workers }, signals);
+      return;
+    }
     const { compose } = await import('./compose.ts');
     const gateway = await compose(flags);
     process.stdout.write(banner({ version: packageVersion(), ...gateway.facts }));

@@ -33,6 +33,8 @@ export interface EmbeddedHostOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Other processes run the same host on the same folders. @defaultValue false */
+  readonly isShared?: boolean;
   /** Takes what media tools make; without it there are none. */
   readonly media?: Media | null;
   /** Further places that no tool may reach, besides the config file, the data folder and the recordings. */
@@ -89,6 +91,7 @@ export async function createEmbeddedHost(options: EmbeddedHostOptions): Promise<
   const sessions = new Sessions({
     directory: join(host.dataDir, 'sessions'),
     clock,
+    isShared: options.isShared ?? false,
     turnsOf: (key, limit) => store.listTurns(key, limit),
   });
   const endpoint = chatEndpoint(host);

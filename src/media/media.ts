@@ -57,6 +57,8 @@ export interface MediaOptions {
   readonly authToken?: string;
   /** Takes messages for the host's other channels. */
   readonly publish?: (message: ChannelMessage) => Promise<void> | void;
+  /** Other processes use the same folder already: what looks left over may be what they write. @defaultValue false */
+  readonly isJoining?: boolean;
   /** 0 to 1. @defaultValue `Math.random` */
   readonly random?: () => number;
   /** For tests: told of each durable step. */
@@ -203,7 +205,7 @@ export class Media {
 
   /** Makes good what a crash left, then delivers and sweeps until it is closed. */
   async start(): Promise<void> {
-    await this.attachments.removeStrays();
+    if (!this.#options.isJoining) await this.attachments.removeStrays();
     this.#worker.start();
     await this.sweep();
   }

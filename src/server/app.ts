@@ -10,11 +10,13 @@ import type { Clock } from '../clock.ts';
 import { VoiceError } from '../errors.ts';
 import type { Media } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import type { Desk } from './desk.ts';
 import { errorAnswer } from './errors.ts';
 import type { ReadyChecks } from './health.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { PublicAddress } from './public-address.ts';
+import { readyOfAll, workerCounts } from './shared-port.ts';
 import type { StreamTokens } from './stream-tokens.ts';
 import type { TwilioCalls } from './twilio/calls.ts';
 import { type VerifiedWebhook, verifyWebhook } from './twilio/guard.ts';
@@ -41,6 +43,7 @@ export interface AppParts {
   /** Takes what the carrier says of messages with media. */
   readonly receipts: Media['receipts'] | null;
   readonly ready: ReadyChecks;
+  readonly slot: WorkerSlot | null;
   readonly metrics: ServerMetrics;
   /** Routes of what is there only where it is configured: pages, media, approvals. */
   readonly more: readonly Hono[];
@@ -124,11 +127,14 @@ export function createApp(parts: AppParts): Hono<Env> {
     return c.body(null, 204);
   });
 
-  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+  app.get('/healthz', async (c) =>
+    c.json({ status: 'ok', ...(parts.slot && { workers: await workerCounts(parts.slot) }) }),
+  );
 
   app.get('/readyz', async (c) => {
-    const { ready, draining, checks } = await parts.ready.run(parts.isDraining());
-    return c.json({ status: ready ? 'ready' : 'not_ready', draining, checks }, ready ? 200 : 503);
+    const own = await parts.ready.run(parts.isDraining());
+    const all = parts.slot ? await readyOfAll(parts.slot, own) : own;
+    return c.json({ status: all.ready ? 'ready' : 'not_ready', ...omitReady(all) }, all.ready ? 200 : 503);
   });
 
   for (const routes of parts.more) app.route('/', routes);
@@ -174,4 +180,8 @@ function routeName(path: string): string {
 /** A trailing slash is the same route. */
 function pathOf(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function omitReady<T extends { ready: boolean }>({ ready: _, ...rest }: T): Omit<T, 'ready'> {
+  return rest;
 }

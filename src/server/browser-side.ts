@@ -12,6 +12,7 @@ import type { WebRtcPeers } from '../leg/webrtc/index.ts';
 import type { Media } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Store } from '../store/index.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import type { Desk } from './desk.ts';
 import type { ReadyChecks } from './health.ts';
 import {
@@ -63,6 +64,7 @@ export interface BrowserSideOptions extends BrowserOptions {
   readonly guard: BrowserGuard;
   readonly address: PublicAddress;
   readonly ready: ReadyChecks;
+  readonly slot: WorkerSlot | null;
   readonly media: Media | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -77,11 +79,11 @@ export interface BrowserSide {
 
 /** Without an operator there is nobody to let anybody in: no pages. */
 export function createBrowserSide(options: BrowserSideOptions): BrowserSide {
-  const { operator, config, guard, clock, logger, desk, ready, isDraining, media } = options;
+  const { operator, config, guard, clock, logger, desk, ready, isDraining, media, slot } = options;
   if (!operator) return { routes: [], board: null, page: null };
   const { approvals, secret } = operator;
   const { version = '0.0.0', archive, webDirectory, configured = () => [] } = options;
-  const login = new OperatorLogin({ secret, guard, clock });
+  const login = new OperatorLogin({ secret, guard, clock, ...(slot ? { tag: slot.tag } : {}) });
   const page = config.page.enabled
     ? createPageParts({ ...options, login, approvals, media, peers: options.peers ?? null, version })
     : null;
@@ -103,6 +105,7 @@ export function createBrowserSide(options: BrowserSideOptions): BrowserSide {
       configured,
       has,
       clock,
+      slot,
     }),
   ];
   if (page)
@@ -112,7 +115,7 @@ export function createBrowserSide(options: BrowserSideOptions): BrowserSide {
     routes.push(new ApprovalHooks(approvals, clock).routes());
   }
   if (archive) {
-    routes.push(callRoutes({ ...archive, login, desk, clock }));
+    routes.push(callRoutes({ ...archive, login, desk, clock, slot }));
   }
   routes.push(deliveryRoutes({ login, store: media?.store ?? null, clock }));
   const board = approvals && new BoardLive({ approvals, login, guard, clock });

@@ -29,11 +29,14 @@ const MAX_TOKEN_CHARS = 128;
 
 export class StreamTokens {
   readonly #clock: Clock;
+  readonly #tag: string;
   /** Keyed by the token's digest, oldest first; the tokens themselves are not kept. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(clock: Clock) {
+  /** @param tag - stands in front of each token: the worker whose it is */
+  constructor(clock: Clock, tag = '') {
     this.#clock = clock;
+    this.#tag = tag;
   }
 
   /** Tokens that can still be used. */
@@ -45,7 +48,7 @@ export class StreamTokens {
   /** A fresh token for the call, in URL-safe characters; `null` when too many wait to be used already. */
   issue(grant: StreamGrant): string | null {
     if (this.size >= MAX_STREAM_TOKENS) return null;
-    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const token = this.#tag + randomBytes(TOKEN_BYTES).toString('base64url');
     const digest = digestOf(token);
     const expiresAt = this.#clock.now() + STREAM_TOKEN_TTL_MS;
     this.#entries.set(digest.toString('hex'), { digest, grant, expiresAt });

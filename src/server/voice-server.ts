@@ -13,6 +13,7 @@ import type { RealtimeConfig } from '../config.ts';
 import { twilioCapabilities } from '../leg/twilio/index.ts';
 import type { Media } from '../media/index.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import { createApp } from './app.ts';
 import { type BrowserOptions, createBrowserSide } from './browser-side.ts';
 import type { Desk } from './desk.ts';
@@ -30,6 +31,7 @@ import { ServerMetrics } from './metrics.ts';
 import { BrowserGuard } from './pages/browser-guard.ts';
 import { PluginApi, type PluginApiOptions } from './plugin/index.ts';
 import { PublicAddress } from './public-address.ts';
+import { answerOthers, listenBehind } from './shared-port.ts';
 import { SocketCaps } from './socket-caps.ts';
 import { StreamTokens } from './stream-tokens.ts';
 import { TlsFiles } from './tls.ts';
@@ -57,6 +59,8 @@ export interface VoiceServerOptions extends BrowserOptions {
   readonly media?: Media;
   /** What the Agent Plugin may read; without it there is nothing for it. */
   readonly plugin?: PluginApiOptions;
+  /** One worker of several: connections come from the process that listens. */
+  readonly slot?: WorkerSlot | null;
   /** Where `TWILIO_AUTH_TOKEN` is looked up. @defaultValue `process.env` */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -83,10 +87,10 @@ export interface VoiceServer {
 
 /** @throws VoiceError `CONFIG_INVALID` when the config would accept unsigned webhooks from others */
 export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
-  const { config, desk, clock = realClock, logger = silentLogger, env = process.env } = options;
+  const { config, desk, clock = realClock, logger = silentLogger, env = process.env, slot = null } = options;
   const twilio = twilioSettings(config, env);
   const address = new PublicAddress(config.server.publicUrl);
-  const tokens = new StreamTokens(clock);
+  const tokens = new StreamTokens(clock, slot?.tag);
   const caps = new SocketCaps();
   let draining = false;
   const isDraining = () => draining;
@@ -126,6 +130,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   const attachments = options.media ?? null;
   const browsers = createBrowserSide({
     ...options,
+    slot,
     guard,
     address,
     ready,
@@ -156,6 +161,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     capabilities,
     address,
     clock,
+    ...(slot ? { tag: slot.tag } : {}),
     logger,
     isDraining,
   });
@@ -171,6 +177,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     tokens,
     receipts: attachments?.receipts ?? null,
     ready,
+    slot,
     metrics,
     more: [
       ...browsers.routes,
@@ -188,6 +195,7 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     tls !== null,
   );
   server.maxConnections = config.limits.maxCalls * 2 + SPARE_CONNECTIONS;
+  if (slot) answerOthers(slot, { ready, isDraining, desk, metrics, pageCalls: () => page?.calls.size ?? 0 });
   server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
   const metricsServer = createMetricsServer(metrics.registry);
   let closing: Promise<void> | null = null;
@@ -206,11 +214,13 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
   return {
     async listen() {
       if (server instanceof SecureServer) await tls?.serve(server);
-      const listening = await listen(server, config.server.host, config.server.port);
+      const listening = slot
+        ? listenBehind(slot, server)
+        : await listen(server, config.server.host, config.server.port);
       address.setListening(listening.url);
       guard.setListening(listening);
       const { metricsPort } = config.server;
-      if (metricsPort !== undefined) {
+      if (metricsPort !== undefined && !slot) {
         metricsUrl = `${(await listen(metricsServer, '127.0.0.1', metricsPort)).url}/metrics`;
       }
       return listening;

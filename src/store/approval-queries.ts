@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import {
   type ApprovalChange,
   type ApprovalEvent,
@@ -70,7 +70,12 @@ export async function listApprovals(
   if (options.status) query = query.where('status', 'in', [...options.status]);
   if (options.sessionKey !== undefined) query = query.where('session_key', '=', options.sessionKey);
   if (options.callId !== undefined) query = query.where('call_id', '=', options.callId);
-  if (options.executor !== undefined) query = query.where('executor', '=', options.executor);
+  if (options.executor !== undefined) {
+    const { executor } = options;
+    const workers = `${executor}/`;
+    const start = sql<string>`substr(executor, 1, ${sql.lit(workers.length)})`;
+    query = query.where((where) => where.or([where('executor', '=', executor), where(start, '=', workers)]));
+  }
   if (options.expiredAt !== undefined) query = query.where('expires_at', '<=', options.expiredAt);
   if (options.undelivered) query = query.where('delivered_at', 'is', null);
   return (await query.execute()).map(toRow);

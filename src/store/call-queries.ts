@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
 import type { CallEndReason, CallRow } from './contract.ts';
 import type { Tables } from './tables.ts';
 
@@ -55,23 +55,41 @@ export async function listCalls(
   return (await query.execute()).map(toRow);
 }
 
-export async function closeStaleCalls(db: Db, node: string, now: number): Promise<number> {
+export async function closeStaleCalls(db: Db, own: string, now: number, of?: string): Promise<number> {
+  const node = of ?? own;
   return db.transaction().execute(async (trx) => {
-    const closed = await trx
+    let update = trx
       .updateTable('calls')
       .set({ ended_at: now, end_reason: 'crashed' })
-      .where('node', '=', node)
-      .where('ended_at', 'is', null)
-      .executeTakeFirst();
+      .where((where) => ofNode(where, node))
+      .where('ended_at', 'is', null);
+    // What a worker in its place has begun since is not its own.
+    if (of !== undefined) update = update.where('started_at', '<=', now);
+    const closed = await update.executeTakeFirst();
     // Nobody is left to finish them; what is known of them is what there will be.
     await trx
       .updateTable('turns')
       .set({ final_at: now })
       .where('final_at', 'is', null)
-      .where('call_id', 'in', (select) => select.selectFrom('calls').select('id').where('node', '=', node))
+      .where('call_id', 'in', (select) =>
+        select
+          .selectFrom('calls')
+          .select('id')
+          .where((where) => ofNode(where, node))
+          .where('ended_at', 'is not', null),
+      )
       .execute();
     return Number(closed.numUpdatedRows);
   });
+}
+
+/** A node itself, and each of its workers. */
+function ofNode(where: ExpressionBuilder<Tables, 'calls'>, node: string) {
+  const prefix = `${node}/`;
+  return where.or([
+    where('node', '=', node),
+    where(sql<string>`substr(node, 1, ${sql.lit(prefix.length)})`, '=', prefix),
+  ]);
 }
 
 function toRow(record: Selectable<Tables['calls']>): CallRow {

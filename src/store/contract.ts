@@ -90,9 +90,10 @@ export interface Store {
   listCalls(options?: { limit?: number; live?: boolean; before?: number }): Promise<CallRow[]>;
   /**
    * Marks this node's calls that were live when the process died as `crashed` and makes what is left open of
-   * their turns final; resolves to how many calls. Only at start, before a call is taken.
+   * their turns final; resolves to how many calls. Only at start, before a call is taken; with `of`, for a worker of this
+   * gateway that died, the calls that it had begun by then. A node's name covers its workers' (`name/…`).
    */
-  closeStaleCalls(now: number): Promise<number>;
+  closeStaleCalls(now: number, of?: string): Promise<number>;
   /** Idempotent: the same turn twice is one row. */
   openTurn(turn: { callId: string; turn: number; sessionKey: string; startedAt: number }): Promise<void>;
   /**

@@ -26,7 +26,7 @@ export function createKyselyStore(db: Kysely<Tables>, node: string): FullStore {
     getCall: (id) => wrapDatabaseError(calls.getCall(db, id)),
     listCalls: (options = {}) =>
       wrapDatabaseError(calls.listCalls(db, { ...options, limit: clamp(options.limit ?? 100) })),
-    closeStaleCalls: (now) => wrapDatabaseError(calls.closeStaleCalls(db, node, now)),
+    closeStaleCalls: (now, of) => wrapDatabaseError(calls.closeStaleCalls(db, node, now, of)),
     openTurn: (turn) => wrapDatabaseError(turns.openTurn(db, turn)),
     commitTurn: (callId, turn, outcome) => wrapDatabaseError(turns.commitTurn(db, callId, turn, outcome)),
     listTurns: (sessionKey, limit) => wrapDatabaseError(turns.listTurns(db, sessionKey, clamp(limit))),

@@ -7,6 +7,8 @@ export type StoreOptions =
       readonly engine: 'sqlite';
       /** Path of the database, made when it is not there; `:memory:` for one that is never written. */
       readonly file: string;
+      /** Names this process among those that share the file. @defaultValue `local` */
+      readonly node?: string;
       /** Tests only: makes every commit take this much longer. */
       readonly testCommitDelayMs?: number;
     }
@@ -27,7 +29,7 @@ export async function openStore(options: StoreOptions): Promise<FullStore> {
     case 'sqlite':
       return SqliteStore.open({
         file: options.file,
-        node: 'local',
+        node: options.node ?? 'local',
         ...(options.testCommitDelayMs !== undefined && { testCommitDelayMs: options.testCommitDelayMs }),
       });
     case 'postgres': {

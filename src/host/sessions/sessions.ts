@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { VoiceError } from '../../errors.ts';
 import type { TurnRow } from '../../store/index.ts';
 import { writeAtomically } from './atomic-write.ts';
+import { stampOf, withFileLock } from './file-lock.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { formatSession, parseSession, type SessionRow } from './rows.ts';
 import { insertTurn, turnMark, turnRows } from './turn-rows.ts';
@@ -34,6 +35,8 @@ export interface SessionsOptions {
   /** Folder of the files; made when it is not there. */
   readonly directory: string;
   readonly clock: Clock;
+  /** Other processes write the same files: each use takes the file's lock and reads it anew where it changed. @defaultValue false */
+  readonly isShared?: boolean;
   /** The last turns of a session from the store; what the file lacks of them is put back when it is read. */
   readonly turnsOf?: (sessionKey: string, limit: number) => Promise<readonly TurnRow[]>;
 }
@@ -45,6 +48,8 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #cache = new Map<string, Session>();
+  /** The file that is cached, where others may change it. */
+  readonly #stamps = new WeakMap<Session, string>();
   readonly #queue = new KeyedQueue(MAX_PENDING_SESSION_WORK);
 
   constructor(options: SessionsOptions) {
@@ -61,12 +66,12 @@ export class Sessions {
    * @throws VoiceError `HOST_UNAVAILABLE` when the file can't be read
    */
   get(key: string): Promise<Session> {
-    return this.#queue.run(key, () => this.#load(key));
+    return this.#use(key, () => this.#load(key));
   }
 
   /** Appends rows; `timestamp` is filled in where it is missing. */
   append(key: string, rows: readonly NewRow[]): Promise<void> {
-    return this.#queue.run(key, async () => {
+    return this.#use(key, async () => {
       const session = await this.#load(key);
       const timestamp = this.#now();
       await this.#save(session, [...session.rows, ...rows.map((row) => ({ timestamp, ...row }))]);
@@ -75,7 +80,7 @@ export class Sessions {
 
   /** Puts in those of the turns that are not there yet; each turn once, however often it comes. */
   project(key: string, turns: readonly TurnRow[]): Promise<void> {
-    return this.#queue.run(key, async () => {
+    return this.#use(key, async () => {
       const session = await this.#load(key);
       const rows = withTurns(session.rows, turns);
       if (rows !== session.rows) await this.#save(session, rows);
@@ -87,9 +92,23 @@ export class Sessions {
     return this.#queue.idle();
   }
 
+  #use<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const { isShared = false, clock, directory } = this.#options;
+    if (!isShared) return this.#queue.run(key, work);
+    return this.#queue.run(key, async () => {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      return withFileLock(`${this.#path(key)}.lock`, clock, work);
+    });
+  }
+
+  async #isCurrent(session: Session): Promise<boolean> {
+    if (!this.#options.isShared) return true;
+    return this.#stamps.get(session) === (await stampOf(this.#path(session.key)));
+  }
+
   async #load(key: string): Promise<Session> {
     const cached = this.#cache.get(key);
-    if (cached) return this.#remember(cached);
+    if (cached && (await this.#isCurrent(cached))) return this.#remember(cached);
     const path = this.#path(key);
     const text = await readIfThere(path);
     const { metadata, rows, damagedLines } = parseSession(text ?? '');
@@ -105,6 +124,7 @@ export class Sessions {
     const damaged = text !== null && text !== '' && (metadata === null || damagedLines > 0);
     // Kept beside the repaired one: it may hold more than we can read.
     if (damaged) await rename(path, `${path}.damaged`);
+    if (this.#options.isShared) this.#stamps.set(session, await stampOf(path));
     const repaired = withTurns(rows, await this.#finalTurns(key));
     if (damaged || repaired !== rows) return this.#save(session, repaired);
     return this.#remember(session);
@@ -143,6 +163,7 @@ export class Sessions {
     } catch (error) {
       throw new VoiceError('HOST_UNAVAILABLE', 'The session could not be written.', { cause: error });
     }
+    if (this.#options.isShared) this.#stamps.set(saved, await stampOf(this.#path(saved.key)));
     return this.#remember(saved);
   }
 

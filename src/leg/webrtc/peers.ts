@@ -39,6 +39,8 @@ const MAX_NATIVE_TURN = 2;
 export interface WebRtcPeersOptions {
   readonly config: WebRtcConfig;
   readonly clock: Clock;
+  /** Stands in front of each session's id. @defaultValue nothing */
+  readonly idPrefix?: string;
   /** Connections at once. @defaultValue `MAX_PEERS` */
   readonly maxPeers?: number;
 }
@@ -51,7 +53,7 @@ export interface AnswerOptions {
 }
 
 export interface WebRtcAnswer {
-  /** Of the WHIP session: 32 hex digits, not to be guessed. */
+  /** Of the WHIP session: 32 hex digits, not to be guessed, behind `idPrefix`. */
   readonly id: string;
   /** SDP, with all of our candidates. */
   readonly sdp: string;
@@ -77,6 +79,7 @@ export class WebRtcPeers {
   readonly #config: WebRtcConfig;
   readonly #clock: Clock;
   readonly #maxPeers: number;
+  readonly #idPrefix: string;
   readonly #peers = new Map<string, Peer>();
   readonly #answered = new Set<string>();
   #opening = 0;
@@ -88,6 +91,7 @@ export class WebRtcPeers {
     this.#config = options.config;
     this.#clock = options.clock;
     this.#maxPeers = options.maxPeers ?? MAX_PEERS;
+    this.#idPrefix = options.idPrefix ?? '';
   }
 
   /** Connections that are open, or are being opened. */
@@ -182,7 +186,7 @@ export class WebRtcPeers {
   }
 
   async #open(offer: Offer, options: AnswerOptions): Promise<WebRtcAnswer> {
-    const id = randomBytes(16).toString('hex');
+    const id = this.#idPrefix + randomBytes(16).toString('hex');
     const relays = await this.#openRelays();
     let connection: NativeConnection;
     try {

@@ -15,6 +15,8 @@ import type { CallLatencies } from './latency.ts';
 
 /** Largest record that is kept whole; of a larger one the last events are left out. */
 export const MAX_KEPT_RECORD_BYTES = 2_000_000;
+/** What is half written is a crash's after so long, where other processes write too. */
+const LEFTOVER_MS = 60_000;
 /** Latencies of one call that count. */
 const MAX_LATENCIES = 1000;
 
@@ -26,6 +28,8 @@ export interface CallRecordsOptions {
   readonly config: PageConfig['records'];
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Other processes keep theirs in the same folder. @defaultValue false */
+  readonly isShared?: boolean;
 }
 
 export class CallRecords {
@@ -51,6 +55,24 @@ export class CallRecords {
       found.sort((a, b) => a.startedAt - b.startedAt);
       for (const each of found) this.#kept.set(each.id, each);
       await this.#sweep();
+    });
+  }
+
+  /** Learns what other processes have kept and removed since; nothing where there are none. */
+  async refresh(): Promise<void> {
+    if (!this.#options.isShared || !this.#options.config.enabled) return;
+    await this.#inOrder(async () => {
+      const ids = new Set(await this.#ids());
+      for (const id of this.#kept.keys()) if (!ids.has(id)) this.#kept.delete(id);
+      const found = [...this.#kept.values()];
+      for (const id of ids) {
+        const record = this.#kept.has(id) ? null : await this.#read(id);
+        if (record) found.push(latenciesOf(record));
+      }
+      if (found.length === this.#kept.size) return;
+      this.#kept.clear();
+      found.sort((a, b) => a.startedAt - b.startedAt);
+      for (const each of found) this.#kept.set(each.id, each);
     });
   }
 
@@ -118,12 +140,19 @@ export class CallRecords {
       const id = FILE.exec(name)?.[1];
       const path = join(this.#options.directory, name);
       // What a crash left half written.
-      if (id === undefined) await rm(path, { force: true }).catch(() => {});
-      else ids.push({ id, at: (await stat(path)).mtimeMs });
+      if (id === undefined) await this.#removeLeftover(path);
+      else ids.push({ id, at: await modifiedAt(path) });
     }
     ids.sort((a, b) => b.at - a.at);
     for (const { id } of ids.splice(this.#options.config.max)) await rm(this.#path(id), { force: true });
     return ids.map(({ id }) => id);
+  }
+
+  /** Another process may just be writing it. */
+  async #removeLeftover(path: string): Promise<void> {
+    const { isShared, clock } = this.#options;
+    if (isShared && (await modifiedAt(path)) > clock.wallNow() - LEFTOVER_MS) return;
+    await rm(path, { force: true }).catch(() => {});
   }
 
   async #read(id: string): Promise<CallRecord | null> {
@@ -148,6 +177,13 @@ export class CallRecords {
     this.#queue = done;
     return clock.track(done);
   }
+}
+
+async function modifiedAt(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
 }
 
 function latenciesOf(record: CallRecord): CallLatencies {

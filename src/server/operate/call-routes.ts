@@ -12,6 +12,7 @@ import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { VoiceError } from '../../errors.ts';
 import type { CallRow, Store, TurnRow } from '../../store/index.ts';
+import type { WorkerSlot } from '../../worker-slot.ts';
 import type { Desk } from '../desk.ts';
 import type { OperatorLogin } from '../pages/operator-login.ts';
 import { CALL_ID, type CallRecords } from './call-records.ts';
@@ -37,10 +38,12 @@ export interface CallRoutesOptions {
   readonly recordings: string | null;
   readonly desk: Desk;
   readonly clock: Clock;
+  /** One worker of several: a call may be another's. */
+  readonly slot?: WorkerSlot | null;
 }
 
 export function callRoutes(options: CallRoutesOptions): Hono {
-  const { login, store, records, desk, clock } = options;
+  const { login, store, records, desk, clock, slot = null } = options;
   const app = new Hono();
 
   app.get('/operator/api/calls', async (c) => {
@@ -48,6 +51,7 @@ export function callRoutes(options: CallRoutesOptions): Hono {
     const query = listQuery.safeParse(c.req.query()).data;
     if (!query) throw new VoiceError('REQUEST_INVALID', 'limit, before and live are numbers.');
     const { limit, before, live } = query;
+    await records.refresh();
     const rows = await store.listCalls({
       limit,
       ...(before !== undefined && { before }),
@@ -61,6 +65,7 @@ export function callRoutes(options: CallRoutesOptions): Hono {
   app.get('/operator/api/calls/:id', async (c) => {
     await login.who(c.req.raw.headers, 'read');
     const row = await find(c, store);
+    await records.refresh();
     const turns = (await store.listTurns(row.sessionKey, MAX_TURNS)).filter(
       ({ callId }) => callId === row.id,
     );
@@ -83,14 +88,18 @@ export function callRoutes(options: CallRoutesOptions): Hono {
 
   app.post('/operator/api/calls/:id/hangup', async (c) => {
     await login.who(c.req.raw.headers, 'write');
-    const call = desk.call(c.req.param('id'));
-    if (!call) throw notFound();
-    call.end('agent_hangup');
+    const callId = c.req.param('id');
+    const call = desk.call(callId);
+    call?.end('agent_hangup');
+    const isElsewhere =
+      !call && (await slot?.askOthers<'hang_up'>({ kind: 'hang_up', callId }))?.includes(true);
+    if (!call && !isElsewhere) throw notFound();
     return c.body(null, 202);
   });
 
   app.delete('/operator/api/calls/:id/record', async (c) => {
     await login.who(c.req.raw.headers, 'write');
+    await records.refresh();
     if (!(await records.remove(c.req.param('id')))) throw notFound();
     return c.body(null, 204);
   });
@@ -99,6 +108,7 @@ export function callRoutes(options: CallRoutesOptions): Hono {
     await login.who(c.req.raw.headers, 'read');
     const hours = hoursQuery.safeParse(c.req.query('hours')).data;
     if (hours === undefined) throw new VoiceError('REQUEST_INVALID', 'hours is a number from 1 to 8760.');
+    await records.refresh();
     const since = clock.wallNow() - hours * 3_600_000;
     const recent = [...records.latencies()].filter(({ startedAt }) => startedAt >= since);
     const carriers = Map.groupBy(recent, ({ carrier }: CallLatencies) => carrier);

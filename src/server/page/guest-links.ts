@@ -12,8 +12,8 @@ export const MAX_GUEST_LINKS = 200;
 /** Characters of a link's note. */
 export const MAX_NOTE_CHARS = 100;
 
-/** `g_`, and 192 bits. */
-export const GUEST_CODE = /^g_[\w-]{32}$/;
+/** `g_`, the worker's name where there are several, and 192 bits. */
+export const GUEST_CODE = /^g_[\w-]{32,33}$/;
 const CODE_BYTES = 24;
 
 export interface GuestLink {
@@ -27,11 +27,14 @@ export interface GuestLink {
 
 export class GuestLinks {
   readonly #clock: Clock;
+  readonly #tag: string;
   /** By the digest of the code, oldest first. */
   readonly #links = new Map<string, GuestLink>();
 
-  constructor(clock: Clock) {
+  /** @param tag - stands in front of each code's secret part: the worker whose it is */
+  constructor(clock: Clock, tag = '') {
     this.#clock = clock;
+    this.#tag = tag;
   }
 
   /** Links that can still be used. */
@@ -44,7 +47,7 @@ export class GuestLinks {
   /** @returns the code, shown once; `null` when too many wait to be used already */
   make(note: string, ttlMs: number): { code: string; link: GuestLink } | null {
     if (this.list().length >= MAX_GUEST_LINKS) return null;
-    const code = `g_${randomBytes(CODE_BYTES).toString('base64url')}`;
+    const code = `g_${this.#tag}${randomBytes(CODE_BYTES).toString('base64url')}`;
     const createdAt = this.#clock.wallNow();
     const link = {
       id: randomBytes(8).toString('hex'),

@@ -9,7 +9,13 @@ import type { Clock } from '../../clock.ts';
 import { VoiceError } from '../../errors.ts';
 import type { PageRole } from '../../leg/page/index.ts';
 import type { BrowserGuard } from '../pages/browser-guard.ts';
-import { bearerOf, fromElsewhere, hostCookie, type OperatorLogin } from '../pages/operator-login.ts';
+import {
+  bearerOf,
+  fromElsewhere,
+  hostCookie,
+  type OperatorLogin,
+  PAGE_COOKIE,
+} from '../pages/operator-login.ts';
 import { AddressRate } from './address-rate.ts';
 import { digestOf, GUEST_CODE, type GuestLinks } from './guest-links.ts';
 import { type GuestSession, PAGE_SESSION_MS, type PageSessions } from './page-sessions.ts';
@@ -30,8 +36,7 @@ interface Headers {
   get(name: string): string | null;
 }
 
-const COOKIE = 'nanobot_page';
-const COOKIE_PATTERN = /^(?:__Host-)?nanobot_page=([\w-]{43})$/;
+const COOKIE_PATTERN = /^(?:__Host-)?nanobot_page=([\w-]{43,44})$/;
 
 export interface PageAccessOptions {
   readonly login: OperatorLogin;
@@ -75,12 +80,12 @@ export class PageAccess {
   /** A code for a cookie. @throws VoiceError `PAGE_CODE_INVALID`, `TOO_MANY_CONNECTIONS` */
   exchange(code: string, address: string): { cookie: string } {
     const { secret } = this.#open(code, address);
-    return { cookie: hostCookie(COOKIE, secret, PAGE_SESSION_MS / 1000, this.#options.guard.isSecure) };
+    return { cookie: hostCookie(PAGE_COOKIE, secret, PAGE_SESSION_MS / 1000, this.#options.guard.isSecure) };
   }
 
   /** The cookie that takes a guest's away. */
   get noCookie(): string {
-    return hostCookie(COOKIE, '', 0, this.#options.guard.isSecure);
+    return hostCookie(PAGE_COOKIE, '', 0, this.#options.guard.isSecure);
   }
 
   #byCookie(headers: Headers): PageUser | null {

@@ -12,6 +12,7 @@ import type { RealtimeConfig } from '../../config.ts';
 import { VoiceError } from '../../errors.ts';
 import { MAX_TYPED_CHARS } from '../../leg/page/index.ts';
 import type { WebRtcPeers } from '../../leg/webrtc/index.ts';
+import type { SharedLinks, WorkerSlot } from '../../worker-slot.ts';
 import type { BrowserGuard } from '../pages/browser-guard.ts';
 import { guarded, jsonBody, type OperatorLogin } from '../pages/operator-login.ts';
 import type { PublicAddress } from '../public-address.ts';
@@ -44,6 +45,7 @@ export interface PageRoutesOptions {
   readonly peers: WebRtcPeers | null;
   readonly version: string;
   readonly has: { readonly approvals: boolean; readonly media: boolean };
+  readonly slot: WorkerSlot | null;
   readonly clock: Clock;
 }
 
@@ -56,7 +58,8 @@ export function addressOf(c: Context, clients: ClientAddress): string {
 }
 
 export function pageRoutes(options: PageRoutesOptions): Hono {
-  const { guard, access, clients, links, sessions, calls, login, clock } = options;
+  const { guard, access, clients, links, sessions, calls, login, clock, slot } = options;
+  if (slot) answerForLinks(slot, options);
   const app = new Hono();
   app.use('/page/*', (c, next) => guarded(guard, c, next));
 
@@ -84,10 +87,12 @@ export function pageRoutes(options: PageRoutesOptions): Hono {
 
   app.get('/page/links', async (c) => {
     await login.who(c.req.raw.headers, 'read');
-    const guests = sessions.list().map(({ id, note, since, until }) => {
-      return { id, note, since, until, call: calls.newestOf(id)?.id ?? null };
+    const others = (await slot?.askOthers<'links'>({ kind: 'links' })) ?? [];
+    const all = [ownLinks(options), ...others];
+    return c.json({
+      links: all.flatMap((each) => each.links),
+      guests: all.flatMap((each) => each.guests),
     });
-    return c.json({ links: links.list(), guests });
   });
   app.post('/page/links', async (c) => {
     await login.who(c.req.raw.headers, 'write');
@@ -96,20 +101,47 @@ export function pageRoutes(options: PageRoutesOptions): Hono {
       linkSchema,
       clock,
     );
-    const made = links.make(note, ttlMinutes * 60_000);
+    const made = slot
+      ? await slot.askFreest<'new_link'>({ kind: 'new_link', note, ttlMs: ttlMinutes * 60_000 })
+      : newLink(links, note, ttlMinutes * 60_000);
     if (!made) throw new VoiceError('TOO_MANY_CONNECTIONS', 'Too many links wait to be used.');
     const url = `${options.address.base}/talk#code=${made.code}`;
-    return c.json({ url, code: made.code, expiresAt: made.link.expiresAt, id: made.link.id }, 201);
+    return c.json({ url, code: made.code, expiresAt: made.expiresAt, id: made.id }, 201);
   });
   app.delete('/page/links/:id', async (c) => {
     await login.who(c.req.raw.headers, 'write');
     const id = c.req.param('id');
-    const wasThere = [links.remove(id), sessions.remove(id)].some(Boolean);
-    if (!wasThere) throw new VoiceError('PAGE_LINK_NOT_FOUND', 'There is no such link or guest any more.');
-    calls.endSession(id);
+    const others = (await slot?.askOthers<'remove_link'>({ kind: 'remove_link', id })) ?? [];
+    if (![removeLink(options, id), ...others].some(Boolean))
+      throw new VoiceError('PAGE_LINK_NOT_FOUND', 'There is no such link or guest any more.');
     return c.body(null, 204);
   });
   return app;
+}
+
+function newLink(links: GuestLinks, note: string, ttlMs: number) {
+  const made = links.make(note, ttlMs);
+  return made && { code: made.code, id: made.link.id, expiresAt: made.link.expiresAt };
+}
+
+function ownLinks({ links, sessions, calls }: PageRoutesOptions): SharedLinks {
+  const guests = sessions.list().map(({ id, note, since, until }) => {
+    return { id, note, since, until, call: calls.newestOf(id)?.id ?? null };
+  });
+  return { links: links.list(), guests };
+}
+
+function removeLink({ links, sessions, calls }: PageRoutesOptions, id: string): boolean {
+  const wasThere = [links.remove(id), sessions.remove(id)].some(Boolean);
+  if (wasThere) calls.endSession(id);
+  return wasThere;
+}
+
+/** Links are made where there are the fewest calls, and listed and taken back from anywhere. */
+function answerForLinks(slot: WorkerSlot, options: PageRoutesOptions): void {
+  slot.answers('links', () => ownLinks(options));
+  slot.answers('new_link', ({ note, ttlMs }) => newLink(options.links, note, ttlMs));
+  slot.answers('remove_link', ({ id }) => removeLink(options, id));
 }
 
 function sessionView(

@@ -24,13 +24,16 @@ export interface GuestSession {
 
 export class PageSessions {
   readonly #clock: Clock;
+  readonly #tag: string;
   /** By the digest of what is shown, oldest first. */
   readonly #sessions = new Map<string, GuestSession>();
   /** Whether a session has a call. */
   isBusy: (id: string) => boolean = () => false;
 
-  constructor(clock: Clock) {
+  /** @param tag - stands in front of each secret: the worker whose it is */
+  constructor(clock: Clock, tag = '') {
     this.#clock = clock;
+    this.#tag = tag;
   }
 
   get size(): number {
@@ -51,7 +54,7 @@ export class PageSessions {
    */
   open(link: GuestLink, shown?: string): { session: GuestSession; secret: string } | null {
     if (this.list().length >= MAX_PAGE_SESSIONS && !this.#makeRoom()) return null;
-    const secret = shown ?? randomBytes(32).toString('base64url');
+    const secret = shown ?? this.#tag + randomBytes(32).toString('base64url');
     const since = this.#clock.wallNow();
     const session = { id: link.id, note: link.note, since, until: since + PAGE_SESSION_MS };
     this.#sessions.set(digestOf(secret), session);

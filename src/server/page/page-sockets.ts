@@ -18,7 +18,7 @@ import type { PageCalls } from './page-calls.ts';
 import type { PageTickets } from './page-tickets.ts';
 
 /** `/page/socket/<ticket>` */
-export const PAGE_SOCKET_PATH = /^\/page\/socket\/([\w-]{43})$/;
+export const PAGE_SOCKET_PATH = /^\/page\/socket\/([\w-]{43,44})$/;
 
 export interface PageSocketsOptions {
   readonly config: RealtimeConfig;

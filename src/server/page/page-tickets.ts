@@ -19,11 +19,14 @@ interface Ticket {
 
 export class PageTickets {
   readonly #clock: Clock;
+  readonly #tag: string;
   /** By digest, oldest first. */
   readonly #tickets = new Map<string, Ticket>();
 
-  constructor(clock: Clock) {
+  /** @param tag - stands in front of each ticket: the worker whose it is */
+  constructor(clock: Clock, tag = '') {
     this.#clock = clock;
+    this.#tag = tag;
   }
 
   get size(): number {
@@ -34,7 +37,7 @@ export class PageTickets {
     const now = this.#clock.now();
     for (const [key, { expiresAt }] of this.#tickets) if (expiresAt <= now) this.#tickets.delete(key);
     if (this.#tickets.size >= MAX_STREAM_TOKENS) return null;
-    const ticket = randomBytes(32).toString('base64url');
+    const ticket = this.#tag + randomBytes(32).toString('base64url');
     this.#tickets.set(digestOf(ticket), { callId, user, expiresAt: now + STREAM_TOKEN_TTL_MS });
     return ticket;
   }

@@ -11,6 +11,7 @@ import type { RealtimeConfig } from '../../config.ts';
 import type { WebRtcPeers } from '../../leg/webrtc/index.ts';
 import type { Media } from '../../media/index.ts';
 import type { Logger } from '../../observe/index.ts';
+import type { WorkerSlot } from '../../worker-slot.ts';
 import type { Desk } from '../desk.ts';
 import type { BrowserGuard } from '../pages/browser-guard.ts';
 import type { OperatorLogin } from '../pages/operator-login.ts';
@@ -40,6 +41,8 @@ export interface PagePartsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
+  /** One worker of several: it names its secrets, and links are those of all. */
+  readonly slot?: WorkerSlot | null;
 }
 
 export interface PageParts {
@@ -50,10 +53,23 @@ export interface PageParts {
 }
 
 export function createPageParts(options: PagePartsOptions): PageParts {
-  const { config, desk, guard, address, login, peers, approvals, media, clock, logger } = options;
-  const links = new GuestLinks(clock);
-  const sessions = new PageSessions(clock);
-  const tickets = new PageTickets(clock);
+  const {
+    config,
+    desk,
+    guard,
+    address,
+    login,
+    peers,
+    approvals,
+    media,
+    clock,
+    logger,
+    slot = null,
+  } = options;
+  const tag = slot?.tag;
+  const links = new GuestLinks(clock, tag);
+  const sessions = new PageSessions(clock, tag);
+  const tickets = new PageTickets(clock, tag);
   const clients = new ClientAddress(config.server.trustedProxies);
   const access = new PageAccess({ login, guard, links, sessions, clock });
   const lines = new PageLines({
@@ -74,7 +90,7 @@ export function createPageParts(options: PagePartsOptions): PageParts {
     sockets: new PageSockets({ config, guard, calls, tickets, clock, logger }),
     routes: () =>
       new Hono()
-        .route('/', pageRoutes({ ...shared, login, links, sessions, version: options.version, has }))
+        .route('/', pageRoutes({ ...shared, login, links, sessions, slot, version: options.version, has }))
         .route('/', whip.routes()),
   };
 }

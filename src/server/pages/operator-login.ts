@@ -19,17 +19,21 @@ interface Headers {
 }
 
 const COOKIE = 'nanobot_operator';
+/** A guest's, see `page/page-access.ts`. */
+export const PAGE_COOKIE = 'nanobot_page';
 const tokenSchema = z.strictObject({ token: z.string().max(200) });
 
 export class OperatorLogin {
   readonly sessions: OperatorSessions;
   readonly #guard: BrowserGuard;
   readonly #clock: Clock;
+  readonly #isOneOfMany: boolean;
 
-  constructor(options: { secret: OperatorSecret; guard: BrowserGuard; clock: Clock }) {
+  constructor(options: { secret: OperatorSecret; guard: BrowserGuard; clock: Clock; tag?: string }) {
     this.#guard = options.guard;
     this.#clock = options.clock;
-    this.sessions = new OperatorSessions(options.secret, options.clock);
+    this.sessions = new OperatorSessions(options.secret, options.clock, options.tag);
+    this.#isOneOfMany = (options.tag ?? '') !== '';
   }
 
   /** The login of a request's cookie, or `null`. */
@@ -37,7 +41,7 @@ export class OperatorLogin {
     const cookie = headers.get('cookie') ?? '';
     const match = cookie
       .split(/;\s*/)
-      .map((each) => /^(?:__Host-)?nanobot_operator=([\w-]{43})$/.exec(each)?.[1])
+      .map((each) => /^(?:__Host-)?nanobot_operator=([\w-]{43,44})$/.exec(each)?.[1])
       .find((each) => each !== undefined);
     return match !== undefined && this.sessions.isLoggedIn(match) ? match : null;
   }
@@ -75,6 +79,9 @@ export class OperatorLogin {
     const id = await this.sessions.login(token.trim());
     if (id === null) throw new VoiceError('OPERATOR_AUTH_REQUIRED', 'That is not the operator’s token.');
     c.header('set-cookie', hostCookie(COOKIE, id, OPERATOR_SESSION_MS / 1000, this.#guard.isSecure));
+    // A guest's old cookie would lead to the worker where that guest was, which knows nothing of this login.
+    if (this.#isOneOfMany)
+      c.header('set-cookie', hostCookie(PAGE_COOKIE, '', 0, this.#guard.isSecure), { append: true });
     return isJson ? c.json({ role: 'owner' }) : c.redirect('../operator', 303);
   }
 

@@ -24,10 +24,13 @@ interface Session {
 export class OperatorSessions {
   readonly #secret: OperatorSecret;
   readonly #clock: Clock;
+  readonly #tag: string;
   readonly #sessions = new Map<string, Session>();
   #failures: number[] = [];
 
-  constructor(secret: OperatorSecret, clock: Clock) {
+  /** @param tag - stands in front of each login's id: the worker whose it is */
+  constructor(secret: OperatorSecret, clock: Clock, tag = '') {
+    this.#tag = tag;
     this.#secret = secret;
     this.#clock = clock;
   }
@@ -57,7 +60,7 @@ export class OperatorSessions {
   /** A new login; `null` for a wrong token. */
   async login(token: string): Promise<string | null> {
     if (!(await this.isToken(token))) return null;
-    const id = randomBytes(32).toString('base64url');
+    const id = this.#tag + randomBytes(32).toString('base64url');
     const session = { until: this.#clock.now() + OPERATOR_SESSION_MS, fingerprint: this.#secret.fingerprint };
     this.#sessions.set(id, session);
     const [oldest] = this.#sessions.keys();

@@ -56,11 +56,15 @@ async function readToken(path: string): Promise<string | null> {
  *
  * @returns takes it back
  */
-export async function announceGateway(dataDirectory: string, url: string): Promise<() => Promise<void>> {
+export async function announceGateway(
+  dataDirectory: string,
+  url: string,
+  pid = process.pid,
+): Promise<() => Promise<void>> {
   const path = join(dataDirectory, GATEWAY_FILE);
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
-  await writeFile(temporary, `${JSON.stringify({ url: loopbackOf(url), pid: process.pid })}\n`, {
+  await writeFile(temporary, `${JSON.stringify({ url: loopbackOf(url), pid })}\n`, {
     mode: 0o600,
     flag: 'wx',
   });
@@ -68,7 +72,7 @@ export async function announceGateway(dataDirectory: string, url: string): Promi
   return async () => {
     // Another process may have started meanwhile.
     const text = await readFile(path, 'utf8').catch(() => '');
-    if (text.includes(`"pid":${process.pid}}`)) await rm(path, { force: true });
+    if (text.includes(`"pid":${pid}}`)) await rm(path, { force: true });
   };
 }
 

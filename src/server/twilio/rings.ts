@@ -33,6 +33,8 @@ export interface RingsOptions {
   readonly capabilities: LegCapabilities;
   readonly address: PublicAddress;
   readonly clock: Clock;
+  /** Stands in front of what names a call: the worker that placed it. */
+  readonly tag?: string;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
 }
@@ -58,7 +60,7 @@ export class Rings {
 
   /** Whether somebody is being rung, and will hear this when they answer. Never rejects. */
   async ring(chatId: string, text: string): Promise<boolean> {
-    const { config, calls, address, clock, logger, isDraining } = this.#options;
+    const { config, calls, address, clock, logger, isDraining, tag = '' } = this.#options;
     const { people, from, maxPerHour, timeoutS } = config.ring;
     const person = people.find((each) => each.chatId === chatId);
     if (!person || !calls || from === undefined || isDraining()) return false;
@@ -80,7 +82,7 @@ export class Rings {
       return false;
     }
     this.#placed.set(chatId, [...recent, now]);
-    const nonce = randomBytes(16).toString('base64url');
+    const nonce = tag + randomBytes(16).toString('base64url');
     const until = now + timeoutS * 1000 + RING_GRACE_MS;
     this.#ringing.set(chatId, { nonce, number: person.number, until, texts: [text] });
     try {

@@ -34,7 +34,9 @@ export function createSqliteDialect(database: DatabaseSync, beforeCommit?: () =>
   const adapter: SqliteDatabase = {
     close: () => database.close(),
     prepare(sql) {
-      const statement = database.prepare(sql);
+      // Every transaction of ours writes. One that begins to read and writes later is refused where another process wrote
+      // in between, and waiting would not help it.
+      const statement = database.prepare(sql === 'begin' ? 'begin immediate' : sql);
       const bind = (parameters: readonly unknown[]) => parameters as readonly SQLInputValue[];
       return {
         reader: statement.columns().length > 0,
