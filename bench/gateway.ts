@@ -26,6 +26,8 @@ export interface RunningGateway {
 export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly execArgv?: readonly string[];
+  /** Further words behind `start`. */
+  readonly flags?: readonly string[];
   /** Without it the process is what `npm start` starts and nothing else. @defaultValue false */
   readonly probed?: boolean;
 }
@@ -33,7 +35,7 @@ export interface GatewayOptions {
 /** Starts it on a free port with a home folder of its own; the machine's keys are kept from it. */
 export async function startGateway(
   realtime: Record<string, unknown>,
-  { env = {}, execArgv = [], probed = false }: GatewayOptions = {},
+  { env = {}, execArgv = [], flags = [], probed = false }: GatewayOptions = {},
 ): Promise<RunningGateway> {
   const home = mkdtempSync(join(tmpdir(), 'bench-'));
   mkdirSync(join(home, 'workspace'));
@@ -44,7 +46,7 @@ export async function startGateway(
   let listening = (_url: string) => {};
   const startedAt = performance.now();
   const child = start('src/cli/main.ts', {
-    args: ['start', '--config', config],
+    args: ['start', '--config', config, ...flags],
     env: { HOME: home, ...env },
     execArgv: [...START_FLAGS, ...execArgv],
     probed,
