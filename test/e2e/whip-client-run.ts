@@ -37,6 +37,7 @@ try {
   child.kill('SIGINT');
   await exited;
   await until('the call ended', () => rig.desk.activeCalls === 0);
+  await until('its connection is freed', () => rig.peers?.size === 0);
   const [call] = await rig.store.listCalls();
   process.stdout.write(
     `${JSON.stringify({ toneDb, otherDb, modelMs, endReason: call?.endReason, peers: rig.peers?.size })}\n`,
