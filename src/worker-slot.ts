@@ -61,6 +61,8 @@ export type SlotQuestion =
   | { readonly kind: 'new_link'; readonly note: string; readonly ttlMs: number }
   | { readonly kind: 'remove_link'; readonly id: string }
   | { readonly kind: 'hang_up'; readonly callId: string }
+  /** Says it to the caller of that chat, where there is one. */
+  | { readonly kind: 'speak'; readonly chatId: string; readonly text: string }
   /** The worker of this slot died at that moment, epoch ms: its calls are over. */
   | { readonly kind: 'bury'; readonly slot: number; readonly diedAt: number };
 
@@ -73,6 +75,7 @@ export interface SlotAnswers {
   readonly new_link: { readonly code: string; readonly id: string; readonly expiresAt: number } | null;
   readonly remove_link: boolean;
   readonly hang_up: boolean;
+  readonly speak: boolean;
   readonly bury: number;
 }
 

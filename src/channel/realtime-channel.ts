@@ -195,8 +195,15 @@ export class RealtimeVoiceChannel {
     const isProgress = message.metadata?._progress === true;
     const call = this.#running?.desk.callOfChat(chatId);
     if (call) await call.speakVerbatim(content);
+    else if (await this.#speakElsewhere(chatId, content)) return;
     else if (isProgress || !(await this.ring(chatId, content)))
       this.#logger.debug('a message came for a chat that has no call');
+  }
+
+  /** The chat's call may be another worker's. */
+  async #speakElsewhere(chatId: string, text: string): Promise<boolean> {
+    const { slot } = this.#parts;
+    return (await slot?.askOthers<'speak'>({ kind: 'speak', chatId, text }))?.includes(true) ?? false;
   }
 
   /** Rings up the person of a chat, where the config lists them; whether they will hear this when they answer. */
@@ -260,6 +267,11 @@ export class RealtimeVoiceChannel {
         slot,
       });
       undo.push(async () => desk.hangUpAll());
+      slot?.answers('speak', ({ chatId, text }) => {
+        const call = desk.callOfChat(chatId);
+        void call?.speakVerbatim(text);
+        return call !== undefined;
+      });
       const unsubscribe = this.#parts.onToolsChanged?.(() => desk.refreshTools());
       undo.push(async () => unsubscribe?.());
       const { operator, media, version, plugin } = this.#parts;

@@ -15,6 +15,8 @@ import type { ServerMetrics } from './metrics.ts';
 /** Takes this worker's connections. One request each: the next one of a client may be for another worker. */
 export function listenBehind(slot: WorkerSlot, server: Server): ListeningAddress {
   server.maxRequestsPerSocket = 1;
+  // The bound alone tells the client to close, and waits for it.
+  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
   let open = 0;
   slot.onConnection((socket) => {
     if (open >= server.maxConnections) {

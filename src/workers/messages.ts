@@ -23,13 +23,15 @@ export type ToWorker =
       readonly setup: unknown;
     }
   /** Comes with a socket. */
-  | { readonly kind: 'connection'; readonly bytes: string }
+  | { readonly kind: 'connection'; readonly id: number; readonly bytes: string }
   | { readonly kind: 'question'; readonly id: number; readonly question: SlotQuestion }
   /** To a question of the worker's; or whether it got its line. */
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
   | { readonly kind: 'drain' };
 
 export type ToPrimary =
+  /** The connection is here: from now on it lives and dies with this worker. */
+  | { readonly kind: 'taken'; readonly id: number }
   | { readonly kind: 'ready'; readonly facts: unknown }
   | { readonly kind: 'failed'; readonly code: ErrorCode | null; readonly message: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }

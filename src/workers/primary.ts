@@ -25,6 +25,8 @@ export const STEADY_MS = 60_000;
 export const HOLD_TIMEOUT_MS = 10_000;
 /** Connections that wait for a worker at once. */
 export const MAX_HELD_CONNECTIONS = 256;
+/** Connections on their way to one worker at once; a worker that stands still gets no more. */
+export const MAX_UNTAKEN_CONNECTIONS = 1024;
 /** A worker that is still there so long after it should have ended is killed. */
 const DRAIN_MARGIN_MS = 15_000;
 /** How often calls that were sent to a worker and never came are forgotten. */
@@ -229,7 +231,9 @@ export class Primary {
         worker.send({ kind: 'answers', id: message.id, answers });
         break;
       }
+      // The handle's own.
       case 'answer':
+      case 'taken':
         break;
       default:
         message satisfies never;
@@ -277,7 +281,7 @@ export class Primary {
       return;
     }
     const worker = (slot === null ? null : this.#ready(slot)) ?? (isNewCall ? this.#freest() : this.#next());
-    if (!worker) {
+    if (!worker || worker.untaken >= MAX_UNTAKEN_CONNECTIONS) {
       if (this.#stopping.signal.aborted) refuse(socket, '503 Service Unavailable');
       else this.#hold(held);
       return;
@@ -285,7 +289,7 @@ export class Primary {
     if (callSid !== null && (isNewCall || named !== null)) this.#places.put(callSid, worker.slot);
     if (isNewCall) this.#places.expect(worker.slot);
     this.#handed += 1;
-    worker.hand(socket, held.bytes);
+    worker.hand(socket, held.bytes, () => this.#place(held));
   }
 
   #hold(held: Held): void {

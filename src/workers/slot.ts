@@ -92,6 +92,7 @@ class Side implements WorkerSlot {
   onMessage(message: Exclude<ToWorker, { kind: 'begin' | 'drain' }>, handle: unknown): void {
     switch (message.kind) {
       case 'connection':
+        this.#send({ kind: 'taken', id: message.id });
         if (handle instanceof Socket) this.#connect(handle, Buffer.from(message.bytes, 'latin1'));
         break;
       case 'question':

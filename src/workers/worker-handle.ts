@@ -33,7 +33,8 @@ export class WorkerHandle {
   readonly #clock: Clock;
   readonly #questions = new Map<number, (value: unknown) => void>();
   /** Connections that the worker has not taken yet. */
-  readonly #sockets = new Set<Socket>();
+  readonly #untaken = new Map<number, { readonly socket: Socket; readonly lost: () => void }>();
+  #hasExited = false;
   #nextId = 1;
 
   constructor({ slot, program, env, clock, onMessage, onExit }: WorkerHandleOptions) {
@@ -46,7 +47,8 @@ export class WorkerHandle {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#child.on('message', (message: ToPrimary) => {
-      if (message.kind === 'answer') this.#questions.get(message.id)?.(message.value);
+      if (message.kind === 'taken') this.#taken(message.id);
+      else if (message.kind === 'answer') this.#questions.get(message.id)?.(message.value);
       else onMessage(message, this);
     });
     // A channel that breaks is followed by the exit.
@@ -54,35 +56,48 @@ export class WorkerHandle {
     this.exited = new Promise((resolve) => {
       this.#child.once('exit', () => {
         this.isReady = false;
-        for (const socket of this.#sockets) socket.destroy();
-        this.#sockets.clear();
+        this.#hasExited = true;
         for (const settle of [...this.#questions.values()]) settle(undefined);
         onExit(this);
+        this.#lose();
         resolve();
       });
     });
   }
 
-  get pid(): number | null {
-    return this.#child.pid ?? null;
+  /** Connections on their way to it. */
+  get untaken(): number {
+    return this.#untaken.size;
   }
 
   send(message: ToWorker): void {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 
-  /** The connection is the worker's from here on. */
-  hand(socket: Socket, bytes: Buffer): void {
-    if (!this.#child.connected) {
-      socket.destroy();
-      return;
-    }
-    this.#sockets.add(socket);
-    const message: ToWorker = { kind: 'connection', bytes: bytes.toString('latin1') };
-    this.#child.send(message, socket, {}, (error) => {
-      this.#sockets.delete(socket);
-      if (error) socket.destroy();
-    });
+  /**
+   * Gives the worker a connection. Ours stays open until the worker says that it has it: what is on its way to a process
+   * that dies would be lost.
+   *
+   * @param lost - called when it never got there; the connection is as it was
+   */
+  hand(socket: Socket, bytes: Buffer, lost: () => void): void {
+    const id = this.#nextId++;
+    this.#untaken.set(id, { socket, lost });
+    const message: ToWorker = { kind: 'connection', id, bytes: bytes.toString('latin1') };
+    // What can't be sent any more is found when the process is gone, which is about to be seen.
+    if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, () => {});
+    else if (this.#hasExited) this.#lose();
+  }
+
+  #taken(id: number): void {
+    this.#untaken.get(id)?.socket.destroy();
+    this.#untaken.delete(id);
+  }
+
+  #lose(): void {
+    const lost = [...this.#untaken.values()];
+    this.#untaken.clear();
+    for (const each of lost) if (!each.socket.destroyed) each.lost();
   }
 
   /** `undefined` when it does not answer in time, or can't. */

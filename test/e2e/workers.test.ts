@@ -167,6 +167,15 @@ describe('a connection', { timeout: TIMEOUT }, () => {
     const answer = await fetch(`${url}/healthz`);
     expect(answer.headers.get('connection')).toBe('close');
     expect(await answer.json()).toEqual({ status: 'ok', workers: { running: 2, of: 2 } });
+    const startedAt = performance.now();
+    // Closed from our side, and what was sent behind it is not run: it may have been for another worker.
+    const both = await raw(
+      'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\nHost: x\r\n\r\n',
+      1000,
+    );
+    expect(both.match(/^HTTP\/1.1 \d+/gm)?.[0]).toBe('HTTP/1.1 200');
+    expect(both).not.toContain('draining');
+    expect(performance.now() - startedAt).toBeLessThan(4000);
   });
 
   it('loses nothing of a request that comes byte by byte, nor of a body that nobody peeked at', async () => {
@@ -325,6 +334,9 @@ describe('a worker that is killed', { timeout: TIMEOUT }, () => {
     const kept = both.find(({ slot }) => slot === 0)!;
     const [keptStream, lostStream] = [await answerCall(kept), await answerCall(lost)];
     await eventually('both are on the line', async () => (await liveCalls()) === 2);
+    await eventually('and written down', async () =>
+      Boolean((await rowOf(lost.callId)) && (await rowOf(kept.callId))),
+    );
 
     const workers = childrenOf(gateway.child.pid ?? 0);
     process.kill(workers[1] ?? 0, 'SIGKILL');
@@ -348,6 +360,10 @@ describe('a worker that is killed', { timeout: TIMEOUT }, () => {
     const freshStream = await answerCall(fresh);
     await eventually('all are on the line', async () => (await liveCalls()) === 3);
     expect((await rowOf(kept.callId))?.endReason).toBeNull();
+    // Of a call that nobody knows anything about there is an apology left.
+    const unknown = lost.resumeUrl.replace(lost.callId, `01${'0'.repeat(30)}`);
+    const sorry = await postSigned(unknown, callFields({ CallSid: 'CAunknown' }));
+    expect(await sorry.text()).toContain('Sorry, something went wrong on our side.');
     const address = /Metrics\s+(\S+)/.exec(gateway.stdout)?.[1] ?? '';
     const metrics = await (await fetch(address)).text();
     expect(metrics).toMatch(/^nanobot_realtime_active_calls 3$/m);

@@ -6,12 +6,16 @@
 
 import { VoiceError } from '../../errors.ts';
 import type { Logger } from '../../observe/index.ts';
+import type { WorkerSlot } from '../../worker-slot.ts';
 import type { Desk } from '../desk.ts';
 import type { TwilioCalls } from './calls.ts';
 import type { WebhookParams } from './signature.ts';
 import type { StreamAnswers } from './stream-answers.ts';
-import { hangUp } from './twiml.ts';
+import { hangUp, sayAndHangUp } from './twiml.ts';
 import type { VoiceWebhook } from './voice.ts';
+
+/** Said to a caller whose call is lost for good. */
+const LOST = 'Sorry, something went wrong on our side. Please call again.';
 
 export interface ResumeParts {
   readonly desk: Desk;
@@ -20,6 +24,8 @@ export interface ResumeParts {
   /** `null` without the account's credentials. */
   readonly calls: Pick<TwilioCalls, 'isLive'> | null;
   readonly logger: Logger;
+  /** One worker of several: the one that had the call may have died before it wrote anything down. */
+  readonly slot?: Pick<WorkerSlot, 'index'> | null;
 }
 
 /**
@@ -32,7 +38,7 @@ export interface ResumeParts {
 export async function resume(
   params: WebhookParams,
   from: { readonly callId: string; readonly nonce: string },
-  { desk, answers, voice, calls, logger }: ResumeParts,
+  { desk, answers, voice, calls, logger, slot = null }: ResumeParts,
 ): Promise<string> {
   const carrierCallId = params.get('CallSid');
   if (carrierCallId === undefined) throw new VoiceError('REQUEST_INVALID', 'The webhook has no CallSid.');
@@ -43,7 +49,8 @@ export async function resume(
     return twiml;
   }
   const past = await desk.brokeOff(callId);
-  if (past === null || voice.knows(carrierCallId)) return hangUp();
+  if (voice.knows(carrierCallId)) return hangUp();
+  if (past === null) return slot ? sayAndHangUp(LOST) : hangUp();
   // What this process has not seen itself is asked of the carrier; one that does not answer is believed by its webhook.
   const isThere = calls === null || (await calls.isLive(carrierCallId).catch(() => true));
   if (!isThere) return hangUp();
