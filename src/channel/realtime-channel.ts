@@ -324,8 +324,11 @@ export class RealtimeVoiceChannel {
         await media.start();
       }
       const { url } = await server.listen();
+      // Undone in reverse: that no calls are taken any more comes before everything else.
+      let withdraw = async () => {};
+      undo.push(() => withdraw());
       undo.push(() => server.close());
-      if (plugin) undo.push(await announceGateway(dataDirectory, url, slot ? process.ppid : process.pid));
+      if (plugin) withdraw = await announceGateway(dataDirectory, url, slot ? process.ppid : process.pid);
       const release = async () => {
         for (const step of undo.reverse()) await step();
       };
