@@ -20,6 +20,7 @@ let gateway: GatewayProcess;
 let url = '';
 let token = '';
 const carriers: FakeCarrier[] = [];
+const started: GatewayProcess[] = [];
 let calls = 0;
 
 beforeAll(async () => {
@@ -36,13 +37,14 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const carrier of carriers) carrier.hangup();
-  gateway?.child.kill('SIGKILL');
+  for (const each of started) each.child.kill('SIGKILL');
   await model.close();
   home?.remove();
 });
 
 async function startGateway(): Promise<void> {
   gateway = new GatewayProcess(home, {}, ['--workers', '2']);
+  started.push(gateway);
   url = await gateway.listening();
   token = /shown this once[^\n]*\n\s+(\S+)/.exec(gateway.stdout)?.[1] ?? token;
 }
