@@ -74,6 +74,12 @@ interface Peer {
   candidates: number;
 }
 
+/**
+ * We check the client's addresses only so long after its offer was answered: it checks ours as soon as it has the answer,
+ * while our DTLS, begun before that, was lost for a second or met a client that knew no fingerprint yet.
+ */
+export const CANDIDATES_AFTER_MS = 100;
+
 export class WebRtcPeers {
   readonly #stack: NativeStack;
   readonly #config: WebRtcConfig;
@@ -211,8 +217,9 @@ export class WebRtcPeers {
         candidates: announced(candidates, this.#config),
       };
       const leg = this.#leg(id, peer, { ssrc, cname }, options);
-      // Only now: a candidate may bring the connection up at once, and somebody has to hear of it.
-      for (const candidate of offer.candidates) this.#addCandidate(peer, candidate);
+      this.#clock.setTimeout(() => {
+        for (const candidate of offer.candidates) this.#addCandidate(peer, candidate);
+      }, CANDIDATES_AFTER_MS);
       return { id, etag, sdp: formatAnswer(offer, local), ...leg };
     } catch (error) {
       this.#free(id);
