@@ -25,7 +25,8 @@ export function toolAudit(
   detail: string | null = null,
 ): MediaAudit {
   return {
-    id: idOf(tenant, event.callId, event.turn, toolCallId, type),
+    // A request to the agent behind is one call of the model's, and may send with more than one tool.
+    id: idOf(tenant, event.callId, event.turn, toolCallId, tool, type),
     at,
     tenant,
     type,

@@ -124,6 +124,30 @@ describe('send_test_image', () => {
     expect(audit.filter(({ type }) => type === 'tool.denied')).toMatchObject([{ detail: 'over_budget' }]);
   });
 
+  it('beside another media tool, both for one request to the agent behind, sends both', async () => {
+    rig = await MediaRig.open({
+      config: { tools: { authorization: [{ tool: 'send_chart' }, { tool: 'send_test_image' }] } },
+    });
+    const callId = await rig.call();
+    const chart = { title: 'one', labels: ['a', 'b'], values: [1, 2] };
+
+    const results = [
+      await rig.execute(callId, 'send_chart', chart, 'ask-1'),
+      await rig.execute(callId, 'send_test_image', {}, 'ask-1'),
+    ];
+    const tool = {
+      callId: 'ask-1',
+      name: 'ask_agent',
+      args: '{}',
+      output: 'Both are on their way.',
+      isError: false,
+    };
+    await rig.store.commitTurn(callId, 1, { tools: [tool], replies: 'release' });
+
+    expect(results.map(({ isError }) => isError)).toEqual([false, false]);
+    expect(await rig.rows(callId)).toHaveLength(2);
+  });
+
   it('called twice in one turn is one picture', async () => {
     rig = await MediaRig.open();
     const callId = await rig.call();
