@@ -36,12 +36,12 @@ describe('bug 39: a caller who dictates a command', () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  it('finds no process to start but in the host’s guarded tools', () => {
+  it('finds no process to start but in the host’s guarded tools, and our own workers', () => {
     const starters = files(SRC).filter((file) =>
       /node:child_process|'child_process'/.test(readFileSync(file, 'utf8')),
     );
     const rooms = new Set(starters.map((file) => relative(SRC, file).split('/').slice(0, 2).join('/')));
-    for (const room of rooms) expect(['host/tools', 'host/mcp', 'host/guards']).toContain(room);
+    for (const room of rooms) expect(['host/tools', 'host/mcp', 'host/guards', 'workers/worker-handle.ts']).toContain(room);
     for (const file of starters)
       expect(readFileSync(file, 'utf8'), relative(SRC, file)).not.toMatch(/shell:\s*true/);
   });
