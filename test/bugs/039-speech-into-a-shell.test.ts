@@ -41,7 +41,8 @@ describe('bug 39: a caller who dictates a command', () => {
       /node:child_process|'child_process'/.test(readFileSync(file, 'utf8')),
     );
     const rooms = new Set(starters.map((file) => relative(SRC, file).split('/').slice(0, 2).join('/')));
-    for (const room of rooms) expect(['host/tools', 'host/mcp', 'host/guards', 'workers/worker-handle.ts']).toContain(room);
+    for (const room of rooms)
+      expect(['host/tools', 'host/mcp', 'host/guards', 'workers/worker-handle.ts']).toContain(room);
     for (const file of starters)
       expect(readFileSync(file, 'utf8'), relative(SRC, file)).not.toMatch(/shell:\s*true/);
   });
