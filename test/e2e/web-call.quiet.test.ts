@@ -98,7 +98,9 @@ async function call(way: Way): Promise<Seen> {
     await approve.click();
     const image = page.locator('.media img');
     await image.waitFor({ timeout: 20_000 });
-    await page.waitForFunction(`document.querySelector('.media img').naturalWidth > 0`);
+    // Not `waitForFunction`: it asks again by `eval` in the page, which the page's policy forbids.
+    const isDrawn = () => page.evaluate<boolean>(`document.querySelector('.media img').naturalWidth > 0`);
+    await vi.waitFor(async () => expect(await isDrawn()).toBe(true), 10_000);
     await keepPicture(page, `call-${name}-picture`);
     const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
     const card = await text('.approval h2');

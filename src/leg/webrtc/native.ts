@@ -54,17 +54,12 @@ export class NativeConnection implements MediaConnection {
   #track: Track | null = null;
   #channel: DataChannel | null = null;
   #sink: ConnectionSink | null = null;
-  readonly #candidates: Candidate[] = [];
   #onGathered: (() => void) | null = null;
   #isClosed = false;
 
   /** @throws Error of the native stack */
   constructor(stack: NativeStack, name: string, config: RtcConfig) {
     this.#peer = new stack.PeerConnection(name, { ...config, mtu: MTU, disableAutoNegotiation: true });
-    this.#peer.onLocalCandidate((line) => {
-      const candidate = parseCandidate(line);
-      if (candidate) this.#candidates.push(candidate);
-    });
     this.#peer.onGatheringStateChange((state) => {
       if (state === 'complete') this.#onGathered?.();
     });
@@ -93,7 +88,11 @@ export class NativeConnection implements MediaConnection {
 
   /** What is known of our side now. */
   local(): Gathered {
-    return { description: this.#peer.localDescription()?.sdp ?? '', candidates: [...this.#candidates] };
+    const description = this.#peer.localDescription()?.sdp ?? '';
+    // Of each candidate by itself the stack may tell only after it told of the last: the description has them all then.
+    const lines = new Set(description.match(/^a=candidate:.*$/gm) ?? []);
+    const candidates = [...lines].map(parseCandidate).filter((each) => each !== null);
+    return { description, candidates };
   }
 
   addCandidate(candidate: Candidate): void {
