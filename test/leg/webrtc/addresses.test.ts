@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram';
+import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openTestPeers, type TestPeers } from '../../bugs/webrtc-line.ts';
 import { NativePeer } from './native-peer.ts';
@@ -29,6 +30,19 @@ describe('where we are reached', { timeout: 20_000 }, () => {
       expect(await connected).toBe(true);
     }
     expect(line.peers.size).toBe(2);
+  });
+
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ family }) => family === 'IPv6'),
+  );
+  if (!hasIpv6) console.warn('There is no IPv6 on this machine: no call is made over it.');
+  it.skipIf(!hasIpv6)('may be an IPv6 address: a call comes up over it', async () => {
+    line = await openTestPeers({ bindAddress: '::1' });
+    const caller = line.keep(new NativePeer('caller', '::1'));
+    const { sdp, connected } = await line.peers.answer(await caller.offer());
+    expect(sdp).toMatch(/a=candidate:\S+ 1 UDP \d+ ::1 \d+ typ host/);
+    caller.accept(sdp);
+    expect(await connected).toBe(true);
   });
 
   it('is told as the public address, and nothing else of ours', async () => {

@@ -12,10 +12,10 @@ export class NativePeer {
   onPacket: (packet: Buffer) => void = () => {};
   #sequence = 0;
 
-  constructor(name = 'caller') {
+  constructor(name = 'caller', bindAddress = '127.0.0.1') {
     this.#pc = new ndc.PeerConnection(name, {
       iceServers: [],
-      bindAddress: '127.0.0.1',
+      bindAddress,
       disableAutoNegotiation: true,
     });
     this.#pc.onStateChange(() => {});
