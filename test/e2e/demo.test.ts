@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadAudio, readWav, resample } from '../../src/audio/index.ts';
 import type { CallEvent, CallRecord } from '../../src/observe/index.ts';
 import { createRecogniser, createSynthesiser, type Recogniser } from '../../src/speech/index.ts';
+import { DECOYS } from './listening.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const RATE = 8000;
@@ -26,29 +27,6 @@ const SAID = [
   'buy bread and coffee',
   'i have a test picture for you but i can not show it on this line',
   'thank you for your call',
-];
-const DECOYS = [
-  'call the doctor on tuesday',
-  'the plane to london lands at eleven',
-  'sell milk and butter',
-  'where did you leave the key',
-  'the weather is going to be fine',
-  'he painted the house in green',
-  'they never came back to the village',
-  'open the window and close the door',
-  'my brother works in a large office',
-  'we have lost the first game',
-  'please bring a chair from the kitchen',
-  'she bought a pair of brown shoes',
-  'nobody knows what happened here',
-  'the river runs through the old town',
-  'there was snow on the mountains',
-  'take the second street on the left',
-  'i would like a table for two',
-  'the children are playing in the garden',
-  'your order will arrive on friday',
-  'this book has more than nine hundred pages',
-  'the meeting was moved to another room',
 ];
 const GRAMMAR = { id: 'listener', expression: [...SAID, ...DECOYS].join(' | ') };
 
@@ -210,7 +188,7 @@ describe('the demo', () => {
 
     expect(DECOYS.length).toBeGreaterThanOrEqual(20);
     for (const sentence of SAID) expect(heard).toContain(sentence);
-    expect(heard.filter((text) => text !== null && DECOYS.includes(text))).toEqual([]);
+    expect(heard.filter((text) => text !== null && DECOYS.some((decoy) => decoy === text))).toEqual([]);
   });
 
   it('is not recognised in another call’s audio', async () => {

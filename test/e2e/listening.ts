@@ -5,7 +5,7 @@
 import { resample } from '../../src/audio/index.ts';
 import type { Recogniser } from '../../src/speech/index.ts';
 
-/** The same sentences that nobody says as in the demo's test. */
+/** Sentences that nobody says, for the recogniser to fall for. */
 export const DECOYS = [
   'call the doctor on tuesday',
   'the plane to london lands at eleven',
