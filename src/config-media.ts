@@ -65,7 +65,7 @@ export const mediaSchema = z
       .array(z.union([z.literal('*'), z.string().regex(E164, 'a number such as +15550100, or *')]))
       .max(10_000)
       .default([]),
-    /** Chats of the host's other channels, for people who have logged in. */
+    /** Chats of the host's other channels, for people who have logged in or whose number the carrier vouches for. */
     chats: z
       .array(
         z.strictObject({

@@ -34,13 +34,13 @@ export function targetsOf(caller: MediaCaller, config: MediaConfig, open: OpenRo
   const { callId, id, strength, hasPage } = caller;
   const targets: ReplyTarget[] = [];
   const add = (route: ReplyRoute, address: string) => targets.push({ route, address });
+  // Anyone can claim a number: pictures meant for its owner would go to whoever is named.
+  const isVouchedFor = strength === 'attested' || strength === 'authenticated';
   if (hasPage) add('page', callId);
-  if (open.channels && strength === 'authenticated') {
+  if (open.channels && isVouchedFor) {
     for (const { person, channel, chatId } of config.chats)
       if (person === id) add('channel', `${channel}:${chatId}`);
   }
-  // Anyone can claim a number: pictures meant for its owner would go to whoever is named.
-  const isVouchedFor = strength === 'attested' || strength === 'authenticated';
   if (open.messaging && isVouchedFor && id !== null && NUMBER.test(id) && hasConsent(id, config)) {
     const { mmsPrefixes, smsPrefixes } = config.messaging;
     if (mmsPrefixes.some((prefix) => id.startsWith(prefix))) add('mms', id);

@@ -149,8 +149,11 @@ export async function recoverReplies(db: Db, olderThan: number, limit: number): 
       .limit(limit)
       .execute();
     for (const { call_id: callId, turn, tool_call_id: toolCallId, state } of rows) {
-      if (state === 'executed') await queueTool(trx, { callId, turn }, toolCallId);
-      else await dropIntents(trx, { callId, turn }, toolCallId);
+      if (state === 'executed') {
+        await queueTool(trx, { callId, turn }, toolCallId);
+        // The turn is final: no answer is waited for any more.
+        await releaseReplies(trx, { callId, turn });
+      } else await dropIntents(trx, { callId, turn }, toolCallId);
     }
     return rows.length;
   });

@@ -81,6 +81,17 @@ describe('files that the agent sends to a caller', () => {
     ]);
   });
 
+  it('are due at once: no answer of the model is waited for', async () => {
+    await open();
+    await files.send(CALL, [file('a.txt')], '');
+
+    await media.idle();
+
+    // Its page is not there yet; the first attempt was made all the same.
+    const [row] = await store.listOutbox({ callId: 'c1' });
+    expect(row).toMatchObject({ status: 'retryable', lastError: 'not_ready' });
+  });
+
   it('are none when the call may not have any', async () => {
     expect(await files.send(CALL, [file('a.txt')], '')).toBe(0);
     expect(await store.listOutbox({ callId: 'c1' })).toEqual([]);

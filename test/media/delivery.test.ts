@@ -506,10 +506,13 @@ describe("a chat of the host's", () => {
     });
   };
 
-  it('gets the picture as a file, for a person who has logged in', async () => {
+  it.each([
+    ['a person who has logged in', 'authenticated'],
+    ['a number that the carrier vouches for', 'attested'],
+  ] as const)('gets the picture as a file, for %s', async (_who, strength) => {
     const published: { media: readonly string[] }[] = [];
     await openWith((message) => published.push(message as { media: readonly string[] }));
-    const callId = await rig.call({ strength: 'authenticated', id: 'ada' });
+    const callId = await rig.call({ strength, id: 'ada' });
     await rig.send(callId);
 
     await rig.deliver();
