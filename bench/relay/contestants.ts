@@ -7,6 +7,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { startGateway } from '../gateway.ts';
 import { next, start, stop } from '../lib/child.ts';
+import { startPipecat } from '../pipecat/contestant.ts';
 import type { DialTarget } from './carriers.ts';
 
 export interface RunningContestant {
@@ -16,7 +17,7 @@ export interface RunningContestant {
 }
 
 export interface Contestant {
-  readonly id: 'bare' | 'agents' | 'ours';
+  readonly id: 'bare' | 'agents' | 'ours' | 'pipecat';
   readonly name: string;
   /** @param execArgv - further options of Node, e.g. for a profile */
   start(modelUrl: string, execArgv?: readonly string[]): Promise<RunningContestant>;
@@ -65,3 +66,13 @@ export const ours: Contestant = {
     return { child, target: { webhook: `${url}/twilio/voice`, authToken: AUTH_TOKEN }, stop: end };
   },
 };
+
+/** It resamples: only `pipecat/phone.ts` can measure it. */
+export const pipecat = (python: string): Contestant => ({
+  id: 'pipecat',
+  name: 'Pipecat, OpenAI realtime',
+  async start(modelUrl) {
+    const { child, address, stop: end } = await startPipecat(python, modelUrl);
+    return { child, target: { stream: `ws://${address}/ws` }, stop: end };
+  },
+});

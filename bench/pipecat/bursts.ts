@@ -1,0 +1,168 @@
+/**
+ * Latency through a server that decodes, resamples or encodes anew what it is given, so that no stamp in the payload
+ * survives: both ends send bursts of tone with silence between, and the other end looks for where each begins. A burst
+ * tells its number by its pitch, so that a lost one is not taken for a late one.
+ *
+ * @module
+ */
+
+import { MIN_SAMPLES_FOR_P99 } from '../lib/histogram.ts';
+
+/** Frames of 20 ms from the beginning of one burst to the next one's: two of tone, three of silence. */
+export const PERIOD_FRAMES = 5;
+const TONE_FRAMES = 2;
+/** Multiples of 50, so that frames of 20 ms hold whole waves and follow on each other without a click. */
+export const PITCHES_HZ = [400, 600, 800, 1000, 1200, 1400, 1600, 1800] as const;
+const AMPLITUDE = 12_000;
+/** The tone is there: so much is reached within 0.2 ms, and no encoder's noise comes near. */
+const ON = AMPLITUDE / 4;
+/** Two samples on either side of it are a wave of the tone, whatever it was filtered by. */
+const SWING = AMPLITUDE / 12;
+/** Quiet for so long: a burst is over, and the next may begin. */
+const QUIET_MS = 15;
+/** Further from every pitch than this, in Hz, it is no burst of ours. */
+const OFF_PITCH_HZ = 90;
+/** Shorter, in ms, it is a click. */
+const MIN_TONE_MS = 10;
+
+export interface Heard {
+  /** Index in `PITCHES_HZ`. */
+  readonly pitch: number;
+  /** When its first sample is played, if what arrives is played at once: µs of the machine's monotonic clock. */
+  readonly atUs: number;
+}
+
+/** Whether a burst begins with the n-th frame of a call. */
+export const beginsBurst = (frame: number): boolean => frame % PERIOD_FRAMES === 0;
+
+/** The frames of the eight bursts, one after the other: the n-th frame of a call is the one at n % length. */
+export function burstFrames(sampleRate: number): Int16Array[] {
+  const samples = sampleRate / 50;
+  return Array.from({ length: PITCHES_HZ.length * PERIOD_FRAMES }, (_, frame) => {
+    const pitch = PITCHES_HZ[Math.floor(frame / PERIOD_FRAMES)] ?? 0;
+    const isTone = frame % PERIOD_FRAMES < TONE_FRAMES;
+    return Int16Array.from({ length: samples }, (_, i) =>
+      isTone ? Math.round(AMPLITUDE * Math.sin((2 * Math.PI * pitch * i) / sampleRate)) : 0,
+    );
+  });
+}
+
+/** Finds the bursts in one call's sound, given piece by piece with the time of its arrival. */
+export class BurstListener {
+  readonly #sampleRate: number;
+  readonly #quietSamples: number;
+  readonly #onBurst: (heard: Heard) => void;
+  #quiet = 0;
+  /** Samples since the burst began; -1 between bursts. */
+  #inBurst = -1;
+  #atUs = 0;
+  #sign = 0;
+  #crossings = 0;
+  #firstCrossing = 0;
+  #lastCrossing = 0;
+  /** Samples heard so far. */
+  samples = 0;
+
+  constructor(sampleRate: number, onBurst: (heard: Heard) => void) {
+    this.#sampleRate = sampleRate;
+    this.#quietSamples = (sampleRate * QUIET_MS) / 1000;
+    this.#onBurst = onBurst;
+  }
+
+  push(samples: Int16Array, arrivedUs: number): void {
+    this.samples += samples.length;
+    for (let i = 0; i < samples.length; i += 1) {
+      const value = samples[i] ?? 0;
+      const loud = value > ON || value < -ON;
+      if (this.#inBurst < 0) {
+        if (loud && this.#quiet >= this.#quietSamples)
+          this.#begin(arrivedUs + (i * 1_000_000) / this.#sampleRate);
+        this.#quiet = loud ? 0 : this.#quiet + 1;
+      }
+      if (this.#inBurst >= 0) this.#follow(value, loud);
+    }
+  }
+
+  #begin(atUs: number): void {
+    this.#inBurst = 0;
+    this.#atUs = atUs;
+    this.#sign = 0;
+    this.#crossings = 0;
+    this.#quiet = 0;
+  }
+
+  #follow(value: number, loud: boolean): void {
+    const at = this.#inBurst++;
+    const sign = value > SWING ? 1 : value < -SWING ? -1 : this.#sign;
+    if (sign !== this.#sign) {
+      if (this.#crossings === 0) this.#firstCrossing = at;
+      this.#crossings += 1;
+      this.#lastCrossing = at;
+      this.#sign = sign;
+    }
+    this.#quiet = loud ? 0 : this.#quiet + 1;
+    if (this.#quiet < this.#quietSamples) return;
+    this.#inBurst = -1;
+    const seconds = (this.#lastCrossing - this.#firstCrossing) / this.#sampleRate;
+    if (seconds * 1000 < MIN_TONE_MS) return;
+    const pitch = nearestPitch((this.#crossings - 1) / 2 / seconds);
+    if (pitch >= 0) this.#onBurst({ pitch, atUs: this.#atUs });
+  }
+}
+
+function nearestPitch(hz: number): number {
+  return PITCHES_HZ.findIndex((each) => Math.abs(each - hz) <= OFF_PITCH_HZ);
+}
+
+/** What became of one call's bursts, one way. */
+export interface Paired {
+  /** Of those sent within the window, in µs. One that has not come yet counts as late as it is by then. */
+  readonly latenciesUs: readonly number[];
+  /** Sent within the window; later ones came, these did not. */
+  readonly lost: number;
+  /** Sent within the window, and more than `PENDING_US` later not there yet. */
+  readonly pending: number;
+}
+
+/** What has been on its way for less than this when the measurement ends may still come. */
+const PENDING_US = 300_000;
+
+/**
+ * @param sentUs - when each burst of the call left, from its first one on
+ * @param window - only bursts that left within it count
+ * @param readUs - when the other end was asked what it had heard
+ */
+export function pair(
+  sentUs: readonly number[],
+  heard: readonly Heard[],
+  [fromUs, toUs]: readonly [number, number],
+  readUs: number,
+): Paired {
+  const latenciesUs: number[] = [];
+  let [lost, pending, next] = [0, 0, 0];
+  const counts = (burst: number) => {
+    const at = sentUs[burst] ?? 0;
+    return at >= fromUs && at < toUs;
+  };
+  for (const { pitch, atUs } of heard) {
+    const ahead = (pitch - (next % PITCHES_HZ.length) + PITCHES_HZ.length) % PITCHES_HZ.length;
+    const burst = next + ahead;
+    const left = sentUs[burst];
+    // Nothing is heard before it was said: a pitch that was not understood.
+    if (left === undefined || left > atUs) continue;
+    for (let missed = next; missed < burst; missed += 1) if (counts(missed)) lost += 1;
+    if (counts(burst)) latenciesUs.push(atUs - left);
+    next = burst + 1;
+  }
+  for (let burst = next; burst < sentUs.length; burst += 1) {
+    const age = readUs - (sentUs[burst] ?? readUs);
+    if (!counts(burst) || age < PENDING_US) continue;
+    pending += 1;
+    latenciesUs.push(age);
+  }
+  return { latenciesUs, lost, pending };
+}
+
+/** Seconds until so many calls have sent enough bursts for a p99. */
+export const secondsForP99 = (calls: number): number =>
+  Math.ceil((MIN_SAMPLES_FOR_P99 * 1.1 * PERIOD_FRAMES) / 50 / calls);
