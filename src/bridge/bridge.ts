@@ -7,6 +7,7 @@
 
 import { isVoiceError, VoiceError } from '../errors.ts';
 import {
+  configChangedSchema,
   decideSchema,
   deltaSchema,
   gateCheckSchema,
@@ -20,8 +21,9 @@ import {
   type RpcPeer,
   shutdownSchema,
 } from '../gateway/remote/index.ts';
-import { type BridgeParts, type Composition, compose } from './compose.ts';
+import { type Composition, compose } from './compose.ts';
 import { DeltaStreams } from './delta-streams.ts';
+import type { BridgeParts } from './parts.ts';
 
 /** How long the end may wait for requests that are not answered yet. */
 export const LAST_ANSWERS_MS = 1000;
@@ -106,6 +108,7 @@ export class Bridge {
       }
     });
     peer.on('shutdown', shutdownSchema, ({ drainMs }) => this.stop(drainMs ?? undefined));
+    peer.on('config/changed', configChangedSchema, ({ config }) => this.#running().edited(config));
     peer.on('tools/changed', nothing, () => {
       const { gateway, logger } = this.#running();
       gateway.refresh().catch(() => logger.warn('the host’s tools could not be listed anew'));

@@ -6,14 +6,11 @@
  */
 
 import { mkdir } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { type ApprovalSystem, createApprovals, OperatorSecret } from '../approval/index.ts';
-import { CHANNEL_NAME, type ChannelParts, RealtimeVoiceChannel } from '../channel/index.ts';
-import type { Clock } from '../clock.ts';
+import { OperatorSecret } from '../approval/index.ts';
+import { CHANNEL_NAME, RealtimeVoiceChannel } from '../channel/index.ts';
 import type { RealtimeConfig } from '../config.ts';
-import { isGateOn } from '../config-approvals.ts';
 import { VoiceError } from '../errors.ts';
-import { createToolGatewayFacade, type ToolGate, type ToolGateway } from '../gateway/index.ts';
+import { createToolGatewayFacade } from '../gateway/index.ts';
 import {
   type Initialize,
   PROTOCOL_VERSION,
@@ -21,51 +18,18 @@ import {
   RpcError,
   type RpcPeer,
 } from '../gateway/remote/index.ts';
-import type { Media, ChannelMessage as MediaMessage } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { FullStore } from '../store/index.ts';
+import { AGENT_TOOLS, BridgeGate, type EditAnswer } from './bridge-gate.ts';
 import { GateDesk } from './gate-desk.ts';
+import { checkGate, hostConfig, longestToolMs, notesOf } from './host-config.ts';
 import { HostFiles } from './host-files.ts';
 import { HostLink } from './host-link.ts';
 import { Inbox } from './inbox.ts';
 import { JoinedGateway } from './joined-gateway.ts';
+import type { BridgeParts } from './parts.ts';
 import { RemoteBus } from './remote-bus.ts';
 import { SessionProjector } from './session-projector.ts';
-
-/** Tools of nanobot's that set its agent to work, which runs other tools out of our sight. */
-export const AGENT_TOOLS: ReadonlySet<string> = new Set([
-  'spawn',
-  'cron',
-  'create_goal',
-  'update_goal',
-  'send_session_message',
-  'long_task',
-]);
-
-/** What the command line lends: the parts that know of configs, files and the embedded host's tools. */
-export interface BridgeParts {
-  readonly version: string;
-  readonly clock: Clock;
-  readonly createLogger: (level: string) => Logger;
-  /** @throws VoiceError `CONFIG_INVALID` */
-  readonly parseConfig: (section: Readonly<Record<string, unknown>>) => RealtimeConfig;
-  /** @throws VoiceError `STORE_*`, `CONFIG_INVALID` */
-  readonly openStore: (config: RealtimeConfig, dataDirectory: string) => Promise<FullStore>;
-  /** Media and the tools that make them; `null` when the config lists none. */
-  readonly openMedia: (options: {
-    readonly config: RealtimeConfig;
-    readonly store: FullStore;
-    readonly logger: Logger;
-    readonly dataDirectory: string;
-    readonly workspace: string;
-    readonly gate: ToolGate | null;
-    readonly publish: (message: MediaMessage) => Promise<void>;
-  }) => Promise<{ readonly media: Media; readonly tools: ToolGateway } | null>;
-  /** Takes the code of what went wrong while stopping. */
-  readonly onError: (code: string) => void;
-  /** Further parts of the channel; for tests. */
-  readonly channelParts?: Partial<ChannelParts>;
-}
 
 export interface Composition {
   readonly facts: {
@@ -85,6 +49,8 @@ export interface Composition {
   readonly gate: GateDesk;
   readonly inbox: Inbox;
   readonly logger: Logger;
+  /** Takes the section as the host's config has it now. */
+  edited(section: Readonly<Record<string, unknown>>): Promise<EditAnswer>;
   activeCalls(): number;
   hangUpAll(): void;
   close(drainMs?: number): Promise<void>;
@@ -94,14 +60,16 @@ export interface Composition {
 export async function compose(init: Initialize, peer: RpcPeer, parts: BridgeParts): Promise<Composition> {
   if (init.channel !== CHANNEL_NAME)
     throw new VoiceError('CONFIG_INVALID', `This channel runs under the name '${CHANNEL_NAME}' only.`);
-  const config = configOf(init, parts);
+  const read = (section: Readonly<Record<string, unknown>>) =>
+    hostConfig(parts.parseConfig(section), init.toolAccess);
+  const config = read(init.config);
   checkGate(init, config);
   const undo: (() => Promise<unknown> | unknown)[] = [];
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    return await build({ init, config, peer, parts, undo, close });
+    return await build({ init, read, config, peer, parts, undo, close });
   } catch (error) {
     await close().catch(() => {});
     if (!(error instanceof RpcError)) throw error;
@@ -113,6 +81,8 @@ export async function compose(init: Initialize, peer: RpcPeer, parts: BridgePart
 
 interface BuildOptions {
   readonly init: Initialize;
+  /** @throws VoiceError `CONFIG_INVALID` */
+  readonly read: (section: Readonly<Record<string, unknown>>) => RealtimeConfig;
   readonly config: RealtimeConfig;
   readonly peer: RpcPeer;
   readonly parts: BridgeParts;
@@ -120,7 +90,7 @@ interface BuildOptions {
   readonly close: () => Promise<void>;
 }
 
-async function build({ init, config, peer, parts, undo, close }: BuildOptions): Promise<Composition> {
+async function build({ init, read, config, peer, parts, undo, close }: BuildOptions): Promise<Composition> {
   const { clock } = parts;
   const { dataDir: dataDirectory, workspace, toolAccess, host } = init;
   const logger = parts.createLogger(config.logLevel);
@@ -130,20 +100,21 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
 
   const base: { channel: RealtimeVoiceChannel | null } = { channel: null };
   const publicBase = () => config.server.publicUrl ?? base.channel?.address ?? null;
-  const approvals = approvalsOf({ config, store, clock, logger, dataDirectory, publicBase });
+  const gate = new BridgeGate({ config, toolAccess, store, clock, logger, dataDirectory, publicBase });
+  const { approvals } = gate;
+  undo.push(() => gate.close());
   const secret = new OperatorSecret(dataDirectory);
   const operatorToken = await secret.open(clock.wallNow());
 
   const link = new HostLink(peer, init);
-  const bus = new RemoteBus(link);
-  const isHostAsked = approvals !== null && toolAccess.gate;
+  const bus = new RemoteBus(link, () => !gate.closesAgentTools);
   const gateway = new RemoteToolGateway({
     peer,
     channel: CHANNEL_NAME,
     timeoutMs: longestToolMs(config),
     sessionKey: link.sessionKey,
-    gate: isHostAsked ? null : (approvals?.gate ?? null),
-    ...(approvals && !isHostAsked && config.approvals.scope !== 'voiceOnly' && { hidden: AGENT_TOOLS }),
+    gate: toolAccess.gate ? null : gate.gate,
+    hidden: { has: (name) => gate.closesAgentTools && AGENT_TOOLS.has(name) },
   });
   const opened = await parts.openMedia({
     config,
@@ -151,7 +122,7 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
     logger,
     dataDirectory,
     workspace,
-    gate: approvals?.gate ?? null,
+    gate: gate.gate,
     publish: (message) => link.send(message),
   });
   const media = opened?.media ?? null;
@@ -166,11 +137,7 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
     logger,
   });
   undo.push(() => projector.close());
-  if (approvals) {
-    undo.push(() => approvals.close());
-    const shown = (text: string) => withLink(text, publicBase(), toolAccess.gate);
-    await startApprovals(approvals, tools, link, shown, logger);
-  }
+  await gate.start(tools, link);
   const { allow, deny } = config.tools;
   const channel = new RealtimeVoiceChannel(config, bus, {
     toolGateway: createToolGatewayFacade(tools, { channel: CHANNEL_NAME, allow, deny }),
@@ -206,15 +173,21 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
       address: channel.address ?? '',
       publicUrl: config.server.publicUrl ?? null,
       model: channel.modelDescription ?? '',
-      gate: isHostAsked,
+      gate: gate.isHostAsked,
       operatorUrl: approvals || config.page.enabled ? `${publicBase() ?? ''}/operator` : null,
       operatorToken,
       notes: notesOf(init, config),
     },
     gateway,
-    gate: new GateDesk({ approvals, gateway, bus }),
+    gate: new GateDesk({ gate, gateway, bus, sessionOf: (callId) => sessionOf(store, link, callId) }),
     inbox: new Inbox({ channel, files, logger }),
     logger,
+    async edited(section) {
+      const answer = await gate.edited(() => read(section));
+      // Tools that are closed to calls now are gone from theirs.
+      if (toolAccess.level === 'public') await gateway.refresh();
+      return answer;
+    },
     activeCalls: () => channel.desk?.activeCalls ?? 0,
     hangUpAll: () => channel.desk?.hangUpAll(),
     async close(drainMs) {
@@ -225,96 +198,12 @@ async function build({ init, config, peer, parts, undo, close }: BuildOptions): 
   };
 }
 
-/** The section as it holds for this host: what it can't give is not offered. */
-function configOf({ config: section, toolAccess }: Initialize, parts: BridgeParts): RealtimeConfig {
-  const config = parts.parseConfig(section);
-  const mode = toolAccess.level === 'delegate' ? 'delegate' : config.tools.mode;
-  // The host's own rules count, its pairing included: it is asked for each call.
-  return {
-    ...config,
-    allowFrom: ['*'],
-    tools: { ...config.tools, mode: toolAccess.level === 'none' ? 'direct' : mode },
-  };
-}
-
-/** A gate must not fail open, and must not have a way around it. */
-function checkGate({ toolAccess }: Initialize, { approvals, tools }: RealtimeConfig): void {
-  if (!isGateOn(approvals.toolGate) || toolAccess.gate || approvals.scope === 'voiceOnly') return;
-  if (tools.mode === 'direct') return;
-  throw new VoiceError(
-    'CONFIG_INVALID',
-    `channels.realtime.approvals.toolGate is on, and calls may ask the agent (tools.mode: ${tools.mode}), whose own tools ` +
-      `the gate does not reach at toolAccess '${toolAccess.level}'. Set toolAccess to "full", or tools.mode to "direct", or ` +
-      'accept it in writing with approvals.scope: "voiceOnly".',
-  );
-}
-
-function approvalsOf(options: {
-  readonly config: RealtimeConfig;
-  readonly store: FullStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly dataDirectory: string;
-  readonly publicBase: () => string | null;
-}): ApprovalSystem | null {
-  const { config, ...rest } = options;
-  return createApprovals({
-    ...rest,
-    config: config.approvals,
-    locale: config.locale,
-    toolTimeoutMs: config.limits.toolTimeoutS * 1000,
-    executor: config.store.engine === 'sqlite' ? 'local' : hostname(),
-  });
-}
-
-function startApprovals(
-  approvals: ApprovalSystem,
-  tools: JoinedGateway,
+/** The session of a call as the host knows it, from our own record. */
+async function sessionOf(
+  store: Pick<FullStore, 'getCall'>,
   link: HostLink,
-  shown: (text: string) => string,
-  logger: Logger,
-): Promise<void> {
-  return approvals.start({
-    gateway: { executeTool: (...call) => tools.executeApproved(...call) },
-    message({ channel, chatId }, content) {
-      // A chat of the voice channel is a call; nobody reads messages there.
-      if (channel === CHANNEL_NAME) return false;
-      link
-        .send({ channel, chatId, content: shown(content), media: [], metadata: {} })
-        .catch(() => logger.warn('the host took no message of the approvals'));
-      return true;
-    },
-  });
-}
-
-/** A line that tells how to decide by a message. */
-const COMMANDS = /^\/approve .*$/m;
-
-/**
- * A card with a link to the page where it can be decided. Where the host asks no gate it knows no `/approve` either, and
- * would answer that it does not.
- */
-function withLink(text: string, base: string | null, hasCommands: boolean): string {
-  if (base === null || !COMMANDS.test(text)) return text;
-  const link = `${base}/operator`;
-  return hasCommands ? `${text}\n${link}` : text.replace(COMMANDS, link);
-}
-
-/** The host's deadline of one tool; the call's own, by its policies, is never later. */
-function longestToolMs({ limits, tools }: RealtimeConfig): number {
-  const all = [limits.toolTimeoutS, ...tools.policies.map(({ timeoutS }) => timeoutS ?? 0)];
-  return Math.ceil(Math.max(...all) * 1000);
-}
-
-function notesOf({ toolAccess }: Initialize, config: RealtimeConfig): string[] {
-  const { requested, level, note } = toolAccess;
-  const isOn = isGateOn(config.approvals.toolGate);
-  return [
-    ...(level === requested
-      ? []
-      : [`Tools are reached at level '${level}', not '${requested}'${note ? `: ${note}` : '.'}`]),
-    ...(isOn && !toolAccess.gate
-      ? ['The approval gate holds for what calls run themselves, not for what the agent runs elsewhere.']
-      : []),
-  ];
+  callId: string,
+): Promise<string | null> {
+  const call = await store.getCall(callId);
+  return call ? link.hostKey(call.sessionKey) : null;
 }

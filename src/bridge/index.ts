@@ -1,2 +1,4 @@
 export { Bridge, type BridgeOptions } from './bridge.ts';
-export { AGENT_TOOLS, type BridgeParts, type Composition } from './compose.ts';
+export { AGENT_TOOLS } from './bridge-gate.ts';
+export type { Composition } from './compose.ts';
+export type { BridgeParts } from './parts.ts';

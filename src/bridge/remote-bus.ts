@@ -7,8 +7,11 @@
 
 import { REQUEST_MARK } from '../channel/index.ts';
 import { carriedCall, type LiveCall } from '../gateway/index.ts';
+import { RPC, RpcError } from '../gateway/remote/index.ts';
 import type { HostLink } from './host-link.ts';
 
+/** Key of the call in a message's metadata: what the agent does for it later, or after our restart, still names it. */
+export const CALL_MARK = 'realtime_call';
 /** Requests whose call is remembered. */
 export const MAX_REMEMBERED_REQUESTS = 200;
 
@@ -30,10 +33,13 @@ export interface AskingCall extends LiveCall {
 
 export class RemoteBus {
   readonly #link: HostLink;
+  readonly #isOpen: () => boolean;
   readonly #requests = new Map<string, BusMessage>();
 
-  constructor(link: HostLink) {
+  /** @param isOpen - whether the agent may be set to work now */
+  constructor(link: HostLink, isOpen: () => boolean = () => true) {
     this.#link = link;
+    this.#isOpen = isOpen;
   }
 
   /** Requests remembered; for leak tests. */
@@ -47,8 +53,11 @@ export class RemoteBus {
     const sessionKey = this.#link.sessionKey(sessionKeyOverride ?? `${channel}:${chatId}`, chatId);
     const from = { sessionKey, chatId, senderId };
     if (content === '/stop') return this.#link.stop(from);
+    if (!this.#isOpen())
+      return Promise.reject(new RpcError('The approvals do not reach what the agent does.', RPC.refused));
     this.#remember(message);
-    return this.#link.ask(from, content, metadata);
+    const callId = carriedCall(message)?.callId;
+    return this.#link.ask(from, content, callId ? { ...metadata, [CALL_MARK]: callId } : metadata);
   }
 
   /** The call behind a request that is still waited for. */

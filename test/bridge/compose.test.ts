@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BridgeParts, type Composition, compose } from '../../src/bridge/compose.ts';
+import { type Composition, compose } from '../../src/bridge/compose.ts';
+import type { BridgeParts } from '../../src/bridge/parts.ts';
 import { bridgeParts } from '../../src/cli/bridge-parts.ts';
 import { realClock } from '../../src/clock.ts';
 import { initializeSchema, RpcPeer } from '../../src/gateway/remote/index.ts';
@@ -132,6 +133,73 @@ describe('the channel for another host', () => {
     host.answers['tools/list'] = () => ({ result: { definitions: 7 } });
 
     await expect(start({})).rejects.toMatchObject({ code: 'HOST_UNAVAILABLE' });
+  });
+
+  describe('an edit of the config', () => {
+    const section = (more: object) => ({
+      server: { port: 0 },
+      model: { provider: 'command' },
+      page: { enabled: false },
+      ...more,
+    });
+    const gate = (requireApproval: string[]) => ({ approvals: { toolGate: { requireApproval } } });
+    const at = { channel: 'realtime', chatId: 'c1' };
+
+    it('that tightens the gate holds at once; one that loosens it, or can not be read, changes nothing', async () => {
+      const { edited, gateway } = await start(gate(['delete_file']), { level: 'public' });
+      const run = async (name: string) => (await gateway.executeTool('realtime:c1', name, '{}', at)).content;
+
+      expect(await edited(section(gate(['delete_file'])))).toEqual({
+        gate: false,
+        approvals: 'inForce',
+        restart: false,
+      });
+      expect(await run('read_file')).toBe('read_file ran');
+
+      expect(await edited(section(gate(['delete_file', 'read_file'])))).toMatchObject({
+        approvals: 'inForce',
+        restart: false,
+      });
+      expect(await run('read_file')).toContain('staged');
+
+      expect(await edited(section(gate([])))).toMatchObject({ approvals: 'waiting' });
+      expect(await edited(section({ approvals: { toolGate: 7 } }))).toMatchObject({ approvals: 'broken' });
+      expect(await edited(section({ ...gate(['delete_file', 'read_file']), greeting: 'Hi.' }))).toMatchObject(
+        {
+          approvals: 'inForce',
+          restart: true,
+        },
+      );
+      expect(await run('read_file')).toContain('staged');
+      expect(host.executions.size).toBe(1);
+    });
+
+    it('that puts a gate up where there was none holds designated tools back, and tools that walk around it', async () => {
+      const { edited, gateway, facts } = await start({}, { level: 'public' });
+      const run = (name: string) => gateway.executeTool('realtime:c1', name, '{}', at);
+      expect(facts.gate).toBe(false);
+      expect(names()).toContain('spawn');
+
+      const answer = await edited(section(gate(['delete_file'])));
+
+      expect(answer).toEqual({ gate: false, approvals: 'inForce', restart: true });
+      expect((await run('delete_file')).content).toContain('restart');
+      expect((await run('spawn')).content).toContain('GATEWAY_TOOL_DENIED');
+      expect(names()).toEqual(['read_file', 'delete_file']);
+      expect((await run('read_file')).content).toBe('read_file ran');
+    });
+
+    it('is asked about by the host from then on, where it asks', async () => {
+      const { edited, gate: desk } = await start({}, { gate: true });
+      const asked = { sessionKey: 's', channel: 'cli', chatId: 'x', arguments: {} };
+      expect(await desk.check({ ...asked, name: 'delete_file' })).toEqual({ run: true });
+
+      expect(await edited(section(gate(['delete_file'])))).toMatchObject({ gate: true });
+
+      expect(await desk.check({ ...asked, name: 'delete_file' })).toMatchObject({ run: false });
+      expect(await desk.check({ ...asked, name: 'read_file' })).toEqual({ run: true });
+      expect(names()).toContain('spawn');
+    });
   });
 
   it('runs under the name realtime only', async () => {

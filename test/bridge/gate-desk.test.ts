@@ -17,7 +17,7 @@ function setUp() {
     toolCallId: 'f1',
   };
   const desk = new GateDesk({
-    approvals: {
+    gate: {
       gate: {
         concerns: (name) => name === 'delete_file',
         async check(call) {
@@ -30,6 +30,7 @@ function setUp() {
     },
     gateway: { execution: (id) => executions.get(id) },
     bus: { callOf: (mark) => (mark === 'r1' ? asking : null) },
+    sessionOf: async (callId) => (callId === 'c1' ? 'realtime:ada' : null),
   });
   const check = (more: Partial<GateCheck>) =>
     desk.check({
@@ -117,12 +118,15 @@ describe('a host’s question whether a tool may run', () => {
     expect(await desk.decide({ ...message, content: 'yes' })).toBeNull();
   });
 
-  it('without a gate is yes', async () => {
-    const none = { gateway: { execution: () => undefined }, bus: { callOf: () => null } };
-    const desk = new GateDesk({ approvals: null, ...none });
+  it('from a later step of the agent’s names the call that it is for, where our record has it in that session', async () => {
+    const { check, asked } = setUp();
+    const later = { channel: 'realtime', sessionKey: 'realtime:ada', chatId: 'ada', request: 'over' };
 
-    expect(await desk.check({ sessionKey: '', channel: '', chatId: '', name: 'x', arguments: {} })).toEqual({
-      run: true,
-    });
+    await check({ ...later, call: 'c1' });
+    await check({ ...later, call: 'c2' });
+    await check({ ...later, call: 'c1', sessionKey: 'realtime:eve', chatId: 'eve' });
+    await check({ ...later, call: 'c1', channel: 'telegram' });
+
+    expect(asked.map(({ callId }) => callId)).toEqual(['c1', undefined, undefined, undefined]);
   });
 });

@@ -139,7 +139,10 @@ describe('what the channel asks of its host', () => {
       call,
     });
     await settle();
-    const mark = String(host.paramsOf('inbound')[0]?.metadata.realtime_request);
+    const [inbound] = host.paramsOf('inbound');
+    const mark = String(inbound?.metadata.realtime_request);
+    // What the agent does for it later, or after a restart of ours, still names the call.
+    expect(inbound?.metadata.realtime_call).toBe('c1');
 
     expect(bus.callOf(mark)).toEqual({
       ...call,
@@ -152,6 +155,24 @@ describe('what the channel asks of its host', () => {
     delegate.deliver({ content: 'Done.', metadata: { realtime_request: mark } });
     await answer;
     expect(bus.callOf(mark)).toBeNull();
+  });
+
+  it('sets the agent to no work while it may not, but does stop it', async () => {
+    let isOpen = false;
+    const delegate = new BusDelegate(new RemoteBus(new HostLink(peer, init(false)), () => isOpen));
+    const request = { sessionKey: 'realtime:ada', channel: 'realtime', chatId: 'ada', text: 'x' };
+
+    const refused = await delegate.ask({ ...request, signal: new AbortController().signal });
+    isOpen = true;
+    const abort = new AbortController();
+    const asked = delegate.ask({ ...request, signal: abort.signal });
+    isOpen = false;
+    abort.abort();
+    await asked;
+    await settle();
+
+    expect(refused.isError).toBe(true);
+    expect([host.paramsOf('inbound').length, host.paramsOf('stop').length]).toEqual([1, 1]);
   });
 
   it('remembers a bounded number of requests', async () => {

@@ -39,7 +39,7 @@ export interface RemoteToolGatewayOptions {
   /** Asked here, before the host is: for a host that doesn't ask it itself. */
   readonly gate: ToolGate | null;
   /** Tools that are neither shown nor run. */
-  readonly hidden?: ReadonlySet<string>;
+  readonly hidden?: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** One execution, as it was asked for: what a gate needs to know when the host asks back. */

@@ -56,6 +56,8 @@ export const executeResultSchema = z.object({
   isError: z.boolean(),
 });
 
+export const configChangedSchema = z.object({ config: plain });
+
 export const progressSchema = z.object({ executionId: text, text });
 
 export const gateCheckSchema = z.object({
@@ -66,6 +68,7 @@ export const gateCheckSchema = z.object({
   senderId: text.nullish(),
   toolCallId: text.nullish(),
   request: text.nullish(),
+  call: text.nullish(),
   name: text.min(1),
   arguments: plain,
 });
