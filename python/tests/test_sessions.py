@@ -15,9 +15,10 @@ from nanobot.session.manager import SessionManager
 
 from nanobot_channel_realtime import nanobot_private as private
 from nanobot_channel_realtime import wire
+from nanobot_channel_realtime.channel import RealtimeChannel
 from nanobot_channel_realtime.sessions import MAX_TURN_KEYS, TURNS_KEY, Sessions
 from nanobot_channel_realtime.wire import WireError
-from tests.support import make_agent, run
+from tests.support import make_agent, run, section
 
 AT = "2026-11-30T12:00:00.500Z"
 CALL = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
@@ -108,6 +109,34 @@ def test_the_lock_of_a_running_turn_is_waited_for_within_a_bound() -> None:
             await asyncio.sleep(0.01)
             assert not waiting.done()
         assert await waiting
+
+    run(check())
+
+
+@pytest.mark.parametrize("level", ["full", "public", "delegate"])
+def test_every_level_takes_the_lock_that_turns_hold(level: str) -> None:
+    async def check() -> None:
+        bus = MessageBus()
+        agent = make_agent(bus)
+        channel = RealtimeChannel(section(toolAccess=level), bus)
+        assert channel.access.level == level and channel.access.locks_note is None
+        assert channel.lock_of("realtime:c") is private.session_lock(agent, "realtime:c")
+
+    run(check())
+
+
+@pytest.mark.parametrize("level", ["full", "public", "delegate"])
+def test_where_the_lock_is_not_to_be_had_it_is_one_of_our_own_and_says_so(
+    level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        bus = MessageBus()
+        agent = make_agent(bus)
+        # Under another name, as a later nanobot might have it.
+        monkeypatch.setattr(type(agent), "_get_session_lock", None)
+        channel = RealtimeChannel(section(toolAccess=level), bus)
+        assert channel.access.locks_note == "AgentLoop._get_session_lock is missing"
+        assert channel.lock_of("realtime:c") is channel.lock_of("realtime:c")
 
     run(check())
 

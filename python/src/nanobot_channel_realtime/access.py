@@ -82,6 +82,10 @@ class Access:
     ctx: ToolContext | None
     loop: AgentLoop | None
     note: str | None = None
+    #: nanobot's own locks of sessions; without them rows are written under locks of ours.
+    locks: private.SessionLocks | None = None
+    #: Why they are not there.
+    locks_note: str | None = None
 
     def to_wire(self, *, gate: bool) -> dict[str, Any]:
         wire: dict[str, Any] = {"requested": self.requested, "level": self.level, "gate": gate}
@@ -114,6 +118,16 @@ def _public(ctx: ToolContext) -> RegistryHost:
 def reach(bus: MessageBus, requested: ToolAccess, tool_gateway: Any) -> Access:
     """What ``requested`` comes to with this nanobot. Never more than was asked for."""
     ctx = tool_context_of(bus)
+    access = _reach(ctx, bus, requested, tool_gateway)
+    if ctx is not None:
+        try:
+            access.locks = private.session_locks(ctx, bus)
+        except private.Mismatch as error:
+            access.locks_note = str(error)
+    return access
+
+
+def _reach(ctx: ToolContext | None, bus: MessageBus, requested: ToolAccess, tool_gateway: Any) -> Access:
     if requested == "delegate":
         return Access(requested, "delegate", None, ctx, None)
     if tool_gateway is not None:

@@ -11,9 +11,10 @@ from nanobot.bus.outbound_events import ProgressEvent
 from nanobot.bus.queue import MessageBus
 from nanobot.channels.base import BaseChannel
 
-from nanobot_channel_realtime import nanobot_private as private
 from nanobot_channel_realtime import surroundings
 from nanobot_channel_realtime.access import Access, reach
+from nanobot_channel_realtime.config_watch import read_section, watch_section
+from nanobot_channel_realtime.edits import Edits
 from nanobot_channel_realtime.gate import CHECK_TIMEOUT_S, gate_of
 from nanobot_channel_realtime.node import NotFoundError, find_command
 from nanobot_channel_realtime.process import HANDSHAKE_TIMEOUT_S, VoiceProcess
@@ -46,6 +47,8 @@ class RealtimeChannel(BaseChannel):
     def __init__(self, config: Any, bus: MessageBus, *, tool_gateway: Any = None) -> None:
         super().__init__(config, bus)
         self._settings = parse(config)
+        # As the file has it: what an edit is told from.
+        self._section = read_section()
         #: What `is_allowed` and `supports_streaming` read.
         self.config = {
             "enabled": True,
@@ -54,6 +57,7 @@ class RealtimeChannel(BaseChannel):
         }
         self._access = reach(bus, self._settings.tool_access, tool_gateway)
         self._service = Service(self, self._access)
+        self._edits = Edits(self._hold_gate, self._log)
         self._process: VoiceProcess | None = None
         self._stopping = False
         self._wake = asyncio.Event()
@@ -84,6 +88,20 @@ class RealtimeChannel(BaseChannel):
                 "channels.realtime.approvals: the gate can't be put in front of nanobot's own turns "
                 f"({self._access.note}). Set approvals.scope to voiceOnly to have it in calls alone."
             )
+        if self._access.locks_note is not None:
+            self.logger.warning(
+                "nanobot's locks of sessions were not found ({}): rows of calls are written between its own, not after "
+                "a turn that runs",
+                self._access.locks_note,
+            )
+        watching = asyncio.create_task(watch_section(self._section, self._edited, self._warn))
+        try:
+            await self._keep_running()
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _keep_running(self) -> None:
         failures = 0
         clock = asyncio.get_running_loop()
         while not self._stopping:
@@ -96,7 +114,9 @@ class RealtimeChannel(BaseChannel):
                     raise
                 self.logger.warning("The voice process did not start again")
             else:
+                watching = asyncio.create_task(process.end_when_stuck())
                 code = await process.wait()
+                watching.cancel()
                 self._running = False
                 if self._stopping:
                     return
@@ -153,6 +173,7 @@ class RealtimeChannel(BaseChannel):
         # It may know of a gate that the section does not tell of.
         self._hold_gate(answer.get("gate") is True)
         self._running = True
+        await self._edits.tell(self.peer)
         for note in answer.get("notes") or []:
             self.logger.info("{}", note)
         if answer["version"] != __version__:
@@ -194,6 +215,12 @@ class RealtimeChannel(BaseChannel):
     def _log(self, level: str, text: str) -> None:
         self.logger.log(level, "{}", text)
 
+    def _warn(self, text: str) -> None:
+        self._log("WARNING", text)
+
+    async def _edited(self, section: Any) -> None:
+        await self._edits.take(section, self.peer)
+
     # What the agent says
 
     async def send(self, msg: OutboundMessage) -> None:
@@ -209,9 +236,15 @@ class RealtimeChannel(BaseChannel):
             self.logger.warning("A message of the agent's came while the voice process was not running")
             return
         try:
-            await peer.request("outbound", params, OUTBOUND_TIMEOUT_S)
+            answer = await peer.request("outbound", params, OUTBOUND_TIMEOUT_S)
         except (WireError, ConnectionClosed, TimeoutError) as error:
             self.logger.warning("A message of the agent's was lost to the line: {}", type(error).__name__)
+            return
+        if kind == "final" and answer.get("handled") == "kept":
+            self.logger.info(
+                "A message of the agent's is for nobody on the line, and channels.realtime.ring rings nobody for it: "
+                "it is not spoken"
+            )
 
     async def send_delta(
         self,
@@ -259,7 +292,5 @@ class RealtimeChannel(BaseChannel):
         return answer
 
     def lock_of(self, key: str) -> asyncio.Lock:
-        """The lock that a turn of this session holds; below level A one of our own."""
-        if self._access.loop is not None:
-            return private.session_lock(self._access.loop, key)
-        return self._service.own_lock(key)
+        """The lock that a turn of this session holds; one of our own where that is not to be had."""
+        return (self._access.locks or self._service.own_lock)(key)

@@ -121,6 +121,9 @@ class LiveGate:
         # The mark of a request that a call made of the agent: its caller may then be asked on the line.
         if context is not None and isinstance(request := context.metadata.get("realtime_request"), str):
             params["request"] = request
+        # And the call itself, for what the agent does once its request is answered.
+        if context is not None and isinstance(call := context.metadata.get("realtime_call"), str):
+            params["call"] = call
         if (execution := current_execution.get()) is not None:
             params["executionId"] = execution
         try:

@@ -1,8 +1,11 @@
 """Everything of nanobot's that has no public name, in one place, with its type checked before it is used.
 
-Used at ``toolAccess: "full"`` only. Whatever is not as expected makes a ``Mismatch``, and the channel falls back to
-what is public. The names: ``AgentRuntimeControl.__target``, ``AgentLoop._get_session_lock``,
-``AgentLoop._file_state_store``, ``SubagentManager._build_tools``.
+Whatever is not as expected makes a ``Mismatch``, and the channel falls back to what is public.
+
+At every level, to write rows of a call under the lock that a turn of the session holds:
+``AgentRuntimeControl.__target``, ``AgentLoop._get_session_lock``. Nothing else of the loop is touched for it.
+
+At ``toolAccess: "full"`` only, besides: ``AgentLoop._file_state_store``, ``SubagentManager._build_tools``.
 """
 
 from __future__ import annotations
@@ -22,15 +25,17 @@ from nanobot.command import CommandRouter
 from nanobot.security.workspace_access import WorkspaceScopeResolver
 from nanobot.session.manager import SessionManager
 
+#: The lock of a session, by its key.
+SessionLocks = Callable[[str], asyncio.Lock]
+
 
 class Mismatch(Exception):
     """nanobot is not as this file expects it; the text says where."""
 
 
-def find_loop(ctx: ToolContext, bus: MessageBus) -> AgentLoop:
-    """The agent loop that made this tool context.
-
-    :raises Mismatch: it can't be found, or its parts are not what they should be
+def _loop_of(ctx: ToolContext, bus: MessageBus) -> AgentLoop:
+    """
+    :raises Mismatch: it can't be found, or is another bus's
     """
     control = getattr(ctx, "runtime_control", None)
     loop = getattr(control, "_AgentRuntimeControl__target", None)
@@ -42,6 +47,26 @@ def find_loop(ctx: ToolContext, bus: MessageBus) -> AgentLoop:
         raise Mismatch("the agent loop was not found")
     if loop.bus is not bus:
         raise Mismatch("the agent loop has another bus")
+    return loop
+
+
+def session_locks(ctx: ToolContext, bus: MessageBus) -> SessionLocks:
+    """The locks that turns hold, by session key.
+
+    :raises Mismatch: they can't be found
+    """
+    loop = _loop_of(ctx, bus)
+    if not isinstance(session_lock(loop, "realtime:probe"), asyncio.Lock):
+        raise Mismatch("AgentLoop._get_session_lock gives no lock")
+    return lambda key: session_lock(loop, key)
+
+
+def find_loop(ctx: ToolContext, bus: MessageBus) -> AgentLoop:
+    """The agent loop that made this tool context.
+
+    :raises Mismatch: it can't be found, or its parts are not what they should be
+    """
+    loop = _loop_of(ctx, bus)
     for name, value, kind in (
         ("tools", getattr(loop, "tools", None), ToolRegistry),
         ("sessions", getattr(loop, "sessions", None), SessionManager),
@@ -52,15 +77,16 @@ def find_loop(ctx: ToolContext, bus: MessageBus) -> AgentLoop:
     ):
         if not isinstance(value, kind):
             raise Mismatch(f"AgentLoop.{name} is no {kind.__name__}")
-    if not isinstance(session_lock(loop, "realtime:probe"), asyncio.Lock):
-        raise Mismatch("AgentLoop._get_session_lock gives no lock")
     if not callable(getattr(loop.subagents, "_build_tools", None)):
         raise Mismatch("SubagentManager._build_tools is missing")
     return loop
 
 
 def session_lock(loop: AgentLoop, key: str) -> asyncio.Lock:
-    """The lock that a turn of this session holds."""
+    """The lock that a turn of this session holds.
+
+    :raises Mismatch: there is none
+    """
     get_lock = getattr(loop, "_get_session_lock", None)
     if not callable(get_lock):
         raise Mismatch("AgentLoop._get_session_lock is missing")

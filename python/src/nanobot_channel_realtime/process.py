@@ -19,6 +19,9 @@ from nanobot_channel_realtime.wire import STREAM_LIMIT, ConnectionClosed, Handle
 HANDSHAKE_TIMEOUT_S = 30.0
 #: How long it may take to go away once it has said that it is done.
 EXIT_GRACE_S = 3.0
+#: How often it is asked whether it is well, and how long it may take to say so; then it is ended.
+PING_EVERY_S = 10.0
+PING_TIMEOUT_S = 20.0
 #: Lines of its log that a failed start tells.
 _TAIL_LINES = 20
 _LEVELS = {10: "DEBUG", 20: "DEBUG", 30: "INFO", 40: "WARNING", 50: "ERROR", 60: "CRITICAL"}
@@ -91,6 +94,21 @@ class VoiceProcess:
         code = await self._process.wait()
         await asyncio.gather(self._reading, self._listening, return_exceptions=True)
         return code
+
+    async def end_when_stuck(self) -> None:
+        """Ends it when it is there and does nothing any more; its calls hear nothing then. Runs until it is gone."""
+        while True:
+            await asyncio.sleep(PING_EVERY_S)
+            try:
+                await self.peer.request("ping", {}, PING_TIMEOUT_S)
+            except TimeoutError:
+                self._log("ERROR", f"The voice process did not answer for {PING_TIMEOUT_S:.0f} s and is ended")
+                self.kill()
+                return
+            except WireError:
+                continue
+            except ConnectionClosed:
+                return
 
     async def stop(self, drain_s: float) -> None:
         """Asks it to end, and sees to it. A second call ends the calls at once. Returns when nothing of it is left."""

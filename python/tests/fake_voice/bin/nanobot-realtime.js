@@ -59,6 +59,14 @@ const answers = {
     const run = params.name !== 'write_file';
     return run ? { run } : { run, output: 'It waits for a person.', isError: false };
   },
+  ping: async () => (mode === 'stuck' ? new Promise(() => {}) : {}),
+  async 'config/changed'({ config }) {
+    seen({ edited: config });
+    if (mode === 'older') throw { code: -32601, message: 'unknown method' };
+    const { toolGate, scope } = config.approvals ?? {};
+    const approvals = scope === 'broken' ? 'broken' : toolGate ? 'inForce' : 'waiting';
+    return { gate: approvals === 'inForce', approvals, restart: config.greeting === 'Hi.' };
+  },
   'approvals/decide': async ({ channel, senderId, content }) => ({
     reply: `${channel}:${senderId} said ${content}`,
   }),
