@@ -122,3 +122,31 @@ def test_one_session_for_everybody_is_a_callers_only_where_nanobot_has_one(seen:
         await task
 
     run(check())
+
+
+def test_a_message_for_nobody_on_the_line_waits_in_the_session_once_and_a_strangers_not_in_everybodys() -> None:
+    async def check() -> None:
+        config = load_config()
+        config.agents.defaults.unified_session = True
+        save_config(config)
+        bus = MessageBus()
+        agent = make_agent(bus)
+        channel = RealtimeChannel(section(), bus)
+        task = await started(channel)
+        stranger = "0123456789abcdef" * 2
+        for chat in ("ada", "ada", stranger):
+            await channel.send(OutboundMessage(channel="realtime", chat_id=chat, content="Your parcel has come."))
+        shared = agent.sessions.get_or_create("unified:default")
+        own = agent.sessions.get_or_create(f"realtime:{stranger}")
+        await until(lambda: shared.messages and own.messages)
+        for session in (shared, own):
+            (row,) = session.messages
+            assert (row["role"], row["content"], row["_channel_delivery"]) == (
+                "assistant",
+                "Your parcel has come.",
+                True,
+            )
+        await channel.stop()
+        await task
+
+    run(check())

@@ -243,8 +243,10 @@ class RealtimeChannel(BaseChannel):
         if kind == "final" and answer.get("handled") == "kept":
             self.logger.info(
                 "A message of the agent's is for nobody on the line, and channels.realtime.ring rings nobody for it: "
-                "it is not spoken"
+                "it waits in the session"
             )
+            if params["content"].strip():
+                self._service.keep(params["chatId"], params["content"])
 
     async def send_delta(
         self,

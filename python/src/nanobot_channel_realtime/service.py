@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from nanobot.bus.events import InboundMessage, OutboundMessage
-from nanobot.session.keys import UNIFIED_SESSION_KEY
+from nanobot.session.keys import UNIFIED_SESSION_KEY, session_key_for_channel
 
 from nanobot_channel_realtime import surroundings
 from nanobot_channel_realtime.access import Access
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: A server that comes or goes changes many tools at once; they are told of together.
 _CHANGES_TOGETHER_S = 0.05
+#: The chat of a caller who has none of their own.
+_CALL_ID = re.compile(r"[0-9a-f]{32}")
 _LEVELS = {"info": "INFO", "warn": "WARNING", "error": "ERROR"}
 
 
@@ -49,6 +52,7 @@ class Service:
         )
         self._unified = surroundings.unified_session()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._keeping: set[asyncio.Task[None]] = set()
         self._telling: asyncio.TimerHandle | None = None
         self.requests: dict[str, Handler] = {
             "tools/list": self._tools.list,
@@ -73,6 +77,21 @@ class Service:
 
     def own_lock(self, key: str) -> asyncio.Lock:
         return self._locks.get(key) or self._locks.setdefault(key, asyncio.Lock())
+
+    def keep(self, chat_id: str, content: str) -> None:
+        """Puts a message that nobody could be told into its session; not before the turn that runs there is over."""
+        # A stranger's call is in a session of its own, also where all others share one.
+        shares = self._unified and not _CALL_ID.fullmatch(chat_id)
+        key = session_key_for_channel(CHANNEL, chat_id, unified_session=shares)
+        task = asyncio.create_task(self._keep(key, content))
+        self._keeping.add(task)
+        task.add_done_callback(self._keeping.discard)
+
+    async def _keep(self, key: str, content: str) -> None:
+        try:
+            await self._sessions.keep(key, content)
+        except (OSError, WireError) as error:
+            self._channel.logger.warning("A message of the agent's is not in its session: {}", type(error).__name__)
 
     def tools_changed(self) -> None:
         """Tells the voice process that the registry has other tools."""

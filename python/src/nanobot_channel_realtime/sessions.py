@@ -17,6 +17,8 @@ from nanobot_channel_realtime.wire import BUSY, INVALID_PARAMS, NOT_POSSIBLE, RE
 TURNS_KEY = "realtime_turns"
 MAX_TURN_KEYS = 512
 MAX_HISTORY = 200
+#: Rows among which a message counts as written already.
+_RECENT = 10
 _ROLES = ("user", "assistant", "tool")
 _FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "source", "voice_turn")
 
@@ -101,6 +103,23 @@ class Sessions:
             return {"appended": _write(manager, session, turn, rows)}
         finally:
             lock.release()
+
+    async def keep(self, key: str, content: str) -> bool:
+        """A message of the agent's that nobody could be told: the next call, and other channels, know it all the same.
+
+        :returns: ``False`` where it is in the session already, as an answer of a turn is
+        """
+        manager, key = self._session(key)
+        async with self._lock_of(key):
+            session = manager.get_or_create(key)
+            said = [message for message in session.messages[-_RECENT:] if message.get("role") == "assistant"]
+            if not session.policy.persist or any(message.get("content") == content for message in said):
+                return False
+            # As nanobot marks what it delivers by itself.
+            session.add_message("assistant", content, _channel_delivery=True)
+            session.provider_state = None
+            manager.save(session)
+            return True
 
     async def history(self, params: dict[str, Any]) -> dict[str, Any]:
         manager, key = self._session(params["sessionKey"])
