@@ -61,8 +61,20 @@ function mask(frame: Buffer, bodyAt: number): void {
   for (let key = keyAt; at < end; at += 1, key += 1) frame[at] = (frame[at] ?? 0) ^ (frame[key] ?? 0);
 }
 
-/** Writers with something to write when this turn of the event loop is over. */
+/** Writers with something to write when this turn of the event loop is over, or what is being read has been read. */
 let waiting: TextFrameWriter[] = [];
+/** Readers at work: the first one that began hands over what waits when it is done. */
+let held = 0;
+
+/** From here to `releaseFrames`, in the same turn, nothing leaves by itself. They may be nested. */
+export function holdFrames(): void {
+  held += 1;
+}
+
+export function releaseFrames(): void {
+  held -= 1;
+  if (held === 0 && waiting.length > 0) flushAll();
+}
 
 function flushAll(): void {
   const writers = waiting;
@@ -89,7 +101,7 @@ export class TextFrameWriter {
 
   send(text: string): void {
     const frame = textFrame(text, this.#masked);
-    if (this.#frames.length === 0 && waiting.push(this) === 1) process.nextTick(flushAll);
+    if (this.#frames.length === 0 && waiting.push(this) === 1 && held === 0) process.nextTick(flushAll);
     this.#frames.push(frame);
     this.#bytes += frame.length;
   }

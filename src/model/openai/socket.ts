@@ -6,6 +6,7 @@
  */
 
 import WebSocket from 'ws';
+import { readTextFrames } from '../../text-frame-reader.ts';
 import { TextFrameWriter } from '../../text-frames.ts';
 
 /** Longest message we read; an `output_audio.delta` of ten seconds of 24 kHz PCM has 640 KB. */
@@ -55,6 +56,7 @@ export const openWebSocket: OpenModelSocket = ({ url, headers }, sink) => {
   let writer: TextFrameWriter | null = null;
   socket.on('upgrade', (response) => {
     writer = new TextFrameWriter(response.socket, true);
+    socket.once('open', () => readTextFrames(socket, response.socket, false, (text) => sink.message(text)));
   });
   socket.on('open', () => sink.opened());
   socket.on('unexpected-response', (request, response) => {
