@@ -12,18 +12,16 @@ import { MIN_SAMPLES_FOR_P99 } from '../lib/histogram.ts';
 export const PERIOD_FRAMES = 5;
 const TONE_FRAMES = 2;
 /** Multiples of 50, so that frames of 20 ms hold whole waves and follow on each other without a click. */
-export const PITCHES_HZ = [400, 600, 800, 1000, 1200, 1400, 1600, 1800] as const;
+export const PITCHES_HZ = [400, 550, 700, 850, 1000, 1150, 1300, 1450] as const;
 const AMPLITUDE = 12_000;
 /** The tone is there: so much is reached within 0.2 ms, and no encoder's noise comes near. */
 const ON = AMPLITUDE / 4;
-/** Two samples on either side of it are a wave of the tone, whatever it was filtered by. */
-const SWING = AMPLITUDE / 12;
 /** Quiet for so long: a burst is over, and the next may begin. */
 const QUIET_MS = 15;
-/** Further from every pitch than this, in Hz, it is no burst of ours. */
-const OFF_PITCH_HZ = 90;
-/** Shorter, in ms, it is a click. */
-const MIN_TONE_MS = 10;
+/** Less of a burst's energy than this at the best pitch, and it is no burst of ours. A tone has nearly all of it. */
+const PURE = 0.4;
+/** Shorter, in ms, it is a click; longer, it is cut. */
+const TONE_MS = [10, 60] as const;
 
 export interface Heard {
   /** Index in `PITCHES_HZ`. */
@@ -56,16 +54,14 @@ export class BurstListener {
   /** Samples since the burst began; -1 between bursts. */
   #inBurst = -1;
   #atUs = 0;
-  #sign = 0;
-  #crossings = 0;
-  #firstCrossing = 0;
-  #lastCrossing = 0;
+  readonly #burst: Float64Array;
   /** Samples heard so far. */
   samples = 0;
 
   constructor(sampleRate: number, onBurst: (heard: Heard) => void) {
     this.#sampleRate = sampleRate;
     this.#quietSamples = (sampleRate * QUIET_MS) / 1000;
+    this.#burst = new Float64Array((sampleRate * TONE_MS[1]) / 1000);
     this.#onBurst = onBurst;
   }
 
@@ -86,32 +82,34 @@ export class BurstListener {
   #begin(atUs: number): void {
     this.#inBurst = 0;
     this.#atUs = atUs;
-    this.#sign = 0;
-    this.#crossings = 0;
     this.#quiet = 0;
   }
 
   #follow(value: number, loud: boolean): void {
-    const at = this.#inBurst++;
-    const sign = value > SWING ? 1 : value < -SWING ? -1 : this.#sign;
-    if (sign !== this.#sign) {
-      if (this.#crossings === 0) this.#firstCrossing = at;
-      this.#crossings += 1;
-      this.#lastCrossing = at;
-      this.#sign = sign;
-    }
+    if (this.#inBurst < this.#burst.length) this.#burst[this.#inBurst] = value;
+    this.#inBurst += 1;
     this.#quiet = loud ? 0 : this.#quiet + 1;
     if (this.#quiet < this.#quietSamples) return;
+    const tone = Math.min(this.#inBurst - this.#quiet, this.#burst.length);
     this.#inBurst = -1;
-    const seconds = (this.#lastCrossing - this.#firstCrossing) / this.#sampleRate;
-    if (seconds * 1000 < MIN_TONE_MS) return;
-    const pitch = nearestPitch((this.#crossings - 1) / 2 / seconds);
-    if (pitch >= 0) this.#onBurst({ pitch, atUs: this.#atUs });
+    if ((tone * 1000) / this.#sampleRate < TONE_MS[0]) return;
+    const pitch = pitchOf(this.#burst.subarray(0, tone), this.#sampleRate);
+    if (pitch !== null) this.#onBurst({ pitch, atUs: this.#atUs });
   }
 }
 
-function nearestPitch(hz: number): number {
-  return PITCHES_HZ.findIndex((each) => Math.abs(each - hz) <= OFF_PITCH_HZ);
+/** The pitch with the most energy (Goertzel's algorithm): codecs of speech leave a tone ragged, and its zeros with it. */
+function pitchOf(tone: Float64Array, sampleRate: number): number | null {
+  let total = 0;
+  for (const value of tone) total += value * value;
+  const shares = PITCHES_HZ.map((hz) => {
+    const factor = 2 * Math.cos((2 * Math.PI * hz) / sampleRate);
+    let [one, two] = [0, 0];
+    for (const value of tone) [one, two] = [value + factor * one - two, one];
+    return ((one * one + two * two - factor * one * two) * 2) / tone.length / total;
+  });
+  const best = Math.max(...shares);
+  return best < PURE ? null : shares.indexOf(best);
 }
 
 /** What became of one call's bursts, one way. */
