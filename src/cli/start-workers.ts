@@ -25,11 +25,13 @@ export async function startWorkers(flags: StartWorkersFlags, signals: StopSignal
   const { workers, config: path } = flags;
   const { realtime } = withFlags(await loadConfig(path === undefined ? {} : { path }), flags);
   const { server, limits, webrtc, page } = realtime;
-  if (server.tls.cert !== undefined)
+  const { cert, key } = server.tls;
+  const tls = cert === undefined || key === undefined ? null : { cert, key };
+  if (tls && process.platform === 'win32')
     throw new VoiceError(
       'CONFIG_INVALID',
-      '--workers: channels.realtime.server.tls can’t be used with it, because the process that deals connections out does ' +
-        'not see into them. Put a proxy with the certificate in front, or start without --workers.',
+      '--workers: channels.realtime.server.tls can’t be used with it on Windows, where connections inside of a machine can’t ' +
+        'be handed on. Put a proxy with the certificate in front, or start without --workers.',
     );
   const { min, max } = webrtc.portRange;
   if (page.enabled && min !== undefined && max !== undefined && max - min + 1 < workers)
@@ -44,12 +46,14 @@ export async function startWorkers(flags: StartWorkersFlags, signals: StopSignal
     env: { ...process.env, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }) },
     host: server.host,
     port: server.port,
+    tls,
     maxCalls: limits.maxCalls,
     prefix: server.publicUrl === undefined ? '' : new URL(server.publicUrl).pathname.replace(/\/+$/, ''),
     drainTimeoutMs: server.drainTimeoutS * 1000,
     setup: path === undefined ? {} : { config: path },
     clock: realClock,
     logger: createLogger(realtime.logLevel),
+    logLevel: realtime.logLevel,
   });
   let metrics: { readonly url: string; close(): void } | null = null;
   try {

@@ -13,6 +13,7 @@ import type { RealtimeConfig } from '../config.ts';
 import { twilioCapabilities } from '../leg/twilio/index.ts';
 import type { Media } from '../media/index.ts';
 import { type Logger, silentLogger } from '../observe/index.ts';
+import { TlsFiles } from '../tls-files.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import { createApp } from './app.ts';
 import { type BrowserOptions, createBrowserSide } from './browser-side.ts';
@@ -34,7 +35,6 @@ import { PublicAddress } from './public-address.ts';
 import { answerOthers, listenBehind } from './shared-port.ts';
 import { SocketCaps } from './socket-caps.ts';
 import { StreamTokens } from './stream-tokens.ts';
-import { TlsFiles } from './tls.ts';
 import { TwilioCalls } from './twilio/calls.ts';
 import { controlOf } from './twilio/control.ts';
 import { MediaSockets } from './twilio/media.ts';
@@ -189,7 +189,8 @@ export function createVoiceServer(options: VoiceServerOptions): VoiceServer {
     isDraining,
   });
 
-  const tls = TlsFiles.of(config.server.tls, clock, logger);
+  // A worker's connections come to it decrypted.
+  const tls = slot ? null : TlsFiles.of(config.server.tls, clock, logger);
   const server = createMainServer(
     getRequestListener(app.fetch, { overrideGlobalObjects: false }),
     tls !== null,

@@ -42,6 +42,11 @@ export function destinationOf(head: RequestHead, prefix: string): Destination {
   }
 }
 
+/** A call whose stream is over asks what is next. */
+export function isResume(head: RequestHead, prefix: string): boolean {
+  return head.method === 'POST' && stripped(head.target, prefix).startsWith('/twilio/resume/');
+}
+
 function stripped(target: string, prefix: string): string {
   const path = target.replace(/^https?:\/\/[^/]*/i, '');
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;

@@ -1,5 +1,5 @@
 /**
- * The one port: reads the beginning of each connection, and hands the connection with what was read to the worker that it
+ * The one port, or what is behind it where it speaks TLS: reads the beginning of each connection, and hands the connection with what was read to the worker that it
  * is for. Strangers meet nothing else of this process.
  *
  * @module
@@ -7,6 +7,7 @@
 
 import { createServer, type Socket } from 'node:net';
 import type { Clock, ClockTimer } from '../clock.ts';
+import { refuse } from './refusals.ts';
 import { type Peeked, peekRequest, type RequestHead } from './request-head.ts';
 
 /** Connections whose beginning is still to come; with one more the oldest is cut. */
@@ -14,15 +15,21 @@ export const MAX_PEEKED_CONNECTIONS = 1024;
 /** A connection whose first head is not there by then is closed. */
 export const PEEK_TIMEOUT_MS = 10_000;
 
+/** Longest address, with its end of line. */
+const MAX_FROM_BYTES = 64;
+
 export interface FrontDoorOptions {
   readonly clock: Clock;
-  /** Takes a connection that does not read any more, and what was read of it. */
-  readonly place: (socket: Socket, head: RequestHead, bytes: Buffer) => void;
+  /** Each connection begins with a line that says whose it is. @defaultValue false */
+  readonly isNamed?: boolean;
+  /** Takes a connection that does not read any more, what was read of it, and whose it is if it was named. */
+  readonly place: (socket: Socket, head: RequestHead, bytes: Buffer, from: string | null) => void;
 }
 
 interface Peeking {
   readonly timer: ClockTimer;
   bytes: Buffer;
+  from: string | null;
 }
 
 export class FrontDoor {
@@ -52,7 +59,7 @@ export class FrontDoor {
     const [oldest] = this.#peeking.keys();
     if (oldest && this.#peeking.size >= MAX_PEEKED_CONNECTIONS) this.#drop(oldest);
     const timer = this.#options.clock.setTimeout(() => this.#drop(socket), PEEK_TIMEOUT_MS);
-    const peeking: Peeking = { timer, bytes: Buffer.alloc(0) };
+    const peeking: Peeking = { timer, bytes: Buffer.alloc(0), from: null };
     this.#peeking.set(socket, peeking);
     socket.on('error', () => this.#drop(socket));
     socket.on('close', () => this.#drop(socket));
@@ -63,6 +70,10 @@ export class FrontDoor {
   #read(socket: Socket, peeking: Peeking, chunk: Buffer): void {
     if (this.#peeking.get(socket) !== peeking) return;
     peeking.bytes = peeking.bytes.length === 0 ? chunk : Buffer.concat([peeking.bytes, chunk]);
+    if (this.#options.isNamed && peeking.from === null && !takeName(peeking)) {
+      if (peeking.bytes.length > MAX_FROM_BYTES) this.#drop(socket);
+      return;
+    }
     const peeked: Peeked = peekRequest(peeking.bytes);
     if (peeked.kind === 'more') return;
     if (peeked.kind === 'too_large') {
@@ -77,7 +88,7 @@ export class FrontDoor {
     socket.removeAllListeners('data').removeAllListeners('end');
     socket.unshift(chunk);
     queueMicrotask(() => {
-      if (!socket.destroyed) this.#options.place(socket, peeked.head, peeking.bytes);
+      if (!socket.destroyed) this.#options.place(socket, peeked.head, peeking.bytes, peeking.from);
     });
   }
 
@@ -93,8 +104,10 @@ export class FrontDoor {
   }
 }
 
-/** Answered here, because there is nobody to hand it to. */
-export function refuse(socket: Socket, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-  socket.once('finish', () => socket.destroy());
+function takeName(peeking: Peeking): boolean {
+  const end = peeking.bytes.indexOf('\n');
+  if (end < 0 || end >= MAX_FROM_BYTES) return false;
+  peeking.from = peeking.bytes.subarray(0, end).toString('latin1');
+  peeking.bytes = peeking.bytes.subarray(end + 1);
+  return true;
 }

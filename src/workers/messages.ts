@@ -22,8 +22,13 @@ export type ToWorker =
       /** What the worker composes itself from; the workers' own to read. */
       readonly setup: unknown;
     }
-  /** Comes with a socket. */
-  | { readonly kind: 'connection'; readonly id: number; readonly bytes: string }
+  /** Comes with a socket, what was read of it, and whose it is where the socket itself does not say so. */
+  | {
+      readonly kind: 'connection';
+      readonly id: number;
+      readonly bytes: string;
+      readonly from: string | null;
+    }
   | { readonly kind: 'question'; readonly id: number; readonly question: SlotQuestion }
   /** To a question of the worker's; or whether it got its line. */
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }

@@ -93,7 +93,7 @@ class Side implements WorkerSlot {
     switch (message.kind) {
       case 'connection':
         this.#send({ kind: 'taken', id: message.id });
-        if (handle instanceof Socket) this.#connect(handle, Buffer.from(message.bytes, 'latin1'));
+        if (handle instanceof Socket) this.#connect(handle, message);
         break;
       case 'question':
         void this.#answer(message);
@@ -106,7 +106,7 @@ class Side implements WorkerSlot {
     }
   }
 
-  #connect(socket: Socket, bytes: Buffer): void {
+  #connect(socket: Socket, { bytes, from }: Extract<ToWorker, { kind: 'connection' }>): void {
     if (!this.#take) {
       socket.destroy();
       return;
@@ -114,7 +114,9 @@ class Side implements WorkerSlot {
     // As an HTTP server's own connections are.
     socket.allowHalfOpen = true;
     socket.setNoDelay(true);
-    socket.unshift(bytes);
+    if (bytes !== '') socket.unshift(Buffer.from(bytes, 'latin1'));
+    // What limits and the audit go by is who is at the other end of what was encrypted.
+    if (from !== null) Object.defineProperty(socket, 'remoteAddress', { value: from });
     this.#take(socket);
   }
 

@@ -13,6 +13,9 @@ import { ASK_TIMEOUT_MS, type ToPrimary, type ToWorker } from './messages.ts';
 /** Questions that a worker may owe an answer to; one more is not asked. */
 export const MAX_OPEN_QUESTIONS = 1000;
 
+/** Connections on their way to one worker at once; one that stands still gets no more. */
+export const MAX_UNTAKEN_CONNECTIONS = 1024;
+
 export interface WorkerHandleOptions {
   readonly slot: number;
   readonly program: URL;
@@ -78,12 +81,13 @@ export class WorkerHandle {
    * Gives the worker a connection. Ours stays open until the worker says that it has it: what is on its way to a process
    * that dies would be lost.
    *
+   * @param from - whose it is, where the socket itself does not say so
    * @param lost - called when it never got there; the connection is as it was
    */
-  hand(socket: Socket, bytes: Buffer, lost: () => void): void {
+  hand(socket: Socket, bytes: Buffer, from: string | null, lost: () => void): void {
     const id = this.#nextId++;
     this.#untaken.set(id, { socket, lost });
-    const message: ToWorker = { kind: 'connection', id, bytes: bytes.toString('latin1') };
+    const message: ToWorker = { kind: 'connection', id, bytes: bytes.toString('latin1'), from };
     // What can't be sent any more is found when the process is gone, which is about to be seen.
     if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, () => {});
     else if (this.#hasExited) this.#lose();

@@ -55,7 +55,7 @@ export class GatewayProcess {
 
   /** Resolves with the address that it prints. */
   async listening(): Promise<string> {
-    const address = () => /Listening\s+(http:\S+)/.exec(this.stdout)?.[1];
+    const address = () => /Listening\s+(https?:\S+)/.exec(this.stdout)?.[1];
     await new Promise<void>((resolve) => {
       const look = () => {
         if (address() || this.child.exitCode !== null) resolve();

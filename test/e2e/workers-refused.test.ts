@@ -17,14 +17,15 @@ async function start(realtime: RealtimeConfigInput, workers: string) {
 }
 
 describe('start --workers', { timeout: 60_000 }, () => {
-  it('refuses HTTPS of our own, which can’t be dealt out', async () => {
-    const { code, stderr } = await start(
-      { server: { port: 0, tls: { cert: '/c.pem', key: '/k.pem' } } },
+  it('refuses a certificate that can’t be read, and leaves nothing', async () => {
+    const { code, stderr, stdout } = await start(
+      { server: { port: 0, tls: { cert: '/none/c.pem', key: '/none/k.pem' } } },
       '2',
     );
     expect(code).toBe(78);
     expect(stderr).toContain('CONFIG_INVALID');
     expect(stderr).toContain('server.tls');
+    expect(stdout).not.toContain('Listening');
   });
 
   it('refuses fewer UDP ports than workers', async () => {

@@ -251,6 +251,8 @@ describe('a page', { timeout: TIMEOUT }, () => {
   }
 
   it('is known wherever its requests come from, operator or guest, and so are its sockets', async () => {
+    // Guests are spread by how many calls each worker has.
+    await eventually('nobody is on the line', async () => (await liveCalls()) === 0);
     const operators = [await login(), await login()];
     expect(new Set(operators.map((each) => slotOfSecret(each.split('=')[1] ?? '', 43)))).toEqual(
       new Set([0, 1]),

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Clock, realClock } from '../../../src/clock.ts';
 import { realtimeConfigSchema } from '../../../src/config.ts';
 import { createVoiceServer, type VoiceServer } from '../../../src/server/index.ts';
-import { TLS_CHECK_MS } from '../../../src/server/tls.ts';
+import { TLS_CHECK_MS } from '../../../src/tls-files.ts';
 import { isInstalled } from '../../e2e/own-network.ts';
 import { DeskDouble } from '../rig.ts';
 import { closePageRigs } from './rig.ts';

@@ -5,12 +5,11 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
-import type { Server as HttpsServer } from 'node:https';
-import { createSecureContext } from 'node:tls';
-import type { Clock, ClockTimer } from '../clock.ts';
-import type { TlsConfig } from '../config-page.ts';
-import { VoiceError } from '../errors.ts';
-import type { Logger } from '../observe/index.ts';
+import { createSecureContext, type Server as TlsServer } from 'node:tls';
+import type { Clock, ClockTimer } from './clock.ts';
+import type { TlsConfig } from './config-page.ts';
+import { VoiceError } from './errors.ts';
+import type { Logger } from './observe/index.ts';
 
 /** The files are looked at so often. */
 export const TLS_CHECK_MS = 60_000;
@@ -42,7 +41,7 @@ export class TlsFiles {
   }
 
   /** Gives the server its certificate, and each new one. @throws VoiceError `CONFIG_INVALID` */
-  async serve(server: HttpsServer): Promise<void> {
+  async serve(server: TlsServer): Promise<void> {
     try {
       this.#stamp = await this.#stampNow();
       server.setSecureContext(await this.#read());
@@ -61,7 +60,7 @@ export class TlsFiles {
     this.#timer?.clear();
   }
 
-  #watch(server: HttpsServer): void {
+  #watch(server: TlsServer): void {
     if (this.#isClosed) return;
     this.#timer = this.#clock.setTimeout(() => {
       this.#renew(server)
@@ -70,7 +69,7 @@ export class TlsFiles {
     }, TLS_CHECK_MS);
   }
 
-  async #renew(server: HttpsServer): Promise<void> {
+  async #renew(server: TlsServer): Promise<void> {
     const stamp = await this.#stampNow();
     if (stamp === this.#stamp) return;
     server.setSecureContext(await this.#read());
