@@ -2,7 +2,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { call, FakeModel, say } from '../../src/testing/index.ts';
+import { realClock } from '../../src/clock.ts';
+import { call, FakeCarrier, FakeModel, say } from '../../src/testing/index.ts';
 import { type OutsideCall, placeOutsideCall } from '../server/outside-caller.ts';
 import { type NanobotHome, ROOT } from './nanobot.ts';
 
@@ -26,6 +27,19 @@ function recording(seconds: number): Buffer {
   return wav.subarray(start, start + 8000 * seconds);
 }
 
+/** A call that goes on until it is hung up. */
+export function dial(
+  url: string,
+  callSid: string,
+  more: Partial<Omit<Parameters<typeof FakeCarrier.dial>[0], 'authToken'>> = {},
+): ReturnType<typeof FakeCarrier.dial> {
+  const target = { webhookUrl: `${url}/twilio/voice`, authToken: AUTH_TOKEN, ...more };
+  return FakeCarrier.dial(target, { clock: realClock, callSid });
+}
+
+/** The caller's question, as µ-law at 8 kHz. */
+export const question = (): Uint8Array => recording(1.2);
+
 /** A realtime model that makes the calls of each phone call one after another, and then answers. */
 export class VoiceModel {
   readonly fake = new FakeModel({ apiKey: API_KEY });
@@ -39,6 +53,12 @@ export class VoiceModel {
     });
   }
 
+  /** What it does once it has heard the caller's next question. */
+  willDo(steps: readonly Step[]): void {
+    this.#steps = [...steps];
+    this.fake.willHear(SAID);
+  }
+
   /** One phone call, in which the model makes these calls. */
   async place(
     home: NanobotHome,
@@ -49,8 +69,7 @@ export class VoiceModel {
   ): Promise<{ readonly call: OutsideCall; readonly outputs: string[] }> {
     const audioFile = join(home.folder, 'caller.ulaw');
     writeFileSync(audioFile, recording(1.2));
-    this.#steps = [...steps];
-    this.fake.willHear(SAID);
+    this.willDo(steps);
     const placed = await placeOutsideCall({ url, authToken: AUTH_TOKEN, audioFile, frames, callSid });
     const outputs = this.fake.session
       .receivedOf('conversation.item.create')

@@ -35,9 +35,13 @@ const request = z.object({
 
 export type TextRequest = z.output<typeof request>;
 
-export type TextAnswer =
+export type TextAnswer = (
   | { readonly text: string }
-  | { readonly tool: string; readonly args: Readonly<Record<string, unknown>> };
+  | { readonly tool: string; readonly args: Readonly<Record<string, unknown>> }
+) & {
+  /** It thinks until this resolves. */
+  readonly after?: Promise<unknown>;
+};
 
 export class TextModel {
   readonly asked: TextRequest[] = [];
@@ -81,7 +85,8 @@ export class TextModel {
     checkToolRows(asked);
     this.asked.push(asked);
     this.#count += 1;
-    const answer = this.#answers.shift() ?? { text: 'Done.' };
+    const answer: TextAnswer = this.#answers.shift() ?? { text: 'Done.' };
+    await answer.after;
     const id = `text-${this.#count}`;
     const base = { id, created: 1, model: asked.model };
     const isText = 'text' in answer;

@@ -9,6 +9,13 @@ interface Feature {
   readonly [key: string]: unknown;
 }
 
+/** A message in a chat: what is said, and files by their paths and by addresses that the page can open. */
+export interface ChatMessage {
+  readonly text: string;
+  readonly media?: readonly string[];
+  readonly media_urls?: readonly { readonly url: string; readonly name?: string }[];
+}
+
 export class WebChat {
   readonly #base: string;
   readonly #sockets: WebSocket[] = [];
@@ -56,9 +63,45 @@ export class WebChat {
     await this.#change(`settings.feature.${action}`, { name });
   }
 
-  /** Saves fields of a channel, as its settings form does. */
-  async configure(name: string, values: Record<string, unknown>): Promise<void> {
-    await this.#change('settings.channel.configure', { name, values });
+  /** Saves fields of a channel, as its settings form does; with `enable` the channel is started anew. */
+  async configure(name: string, values: Record<string, unknown>, { enable = false } = {}): Promise<void> {
+    await this.#change('settings.channel.configure', { name, values, ...(enable && { enable: 'true' }) });
+  }
+
+  /** Adds an MCP server, or puts another in its place; nanobot connects to it at once. */
+  async addMcpServer(name: string, command: string, args: readonly string[]): Promise<void> {
+    await this.#change('settings.mcp.custom', {
+      name,
+      transport: 'stdio',
+      command,
+      args: JSON.stringify(args),
+    });
+  }
+
+  /** The next message in a chat of this id, as whoever has it open gets it. */
+  async watch(chatId: string): Promise<{ readonly next: Promise<ChatMessage> }> {
+    const socket = await this.#socket('watcher');
+    const next = new Promise<ChatMessage>((resolve) => {
+      socket.on('message', (data) => {
+        const event = JSON.parse(String(data)) as Record<string, unknown>;
+        if (event.event === 'message' && event.chat_id === chatId) resolve(event as unknown as ChatMessage);
+      });
+    });
+    const attached = new Promise<void>((resolve) => {
+      socket.on('message', (data) => {
+        if ((JSON.parse(String(data)) as { event?: string }).event === 'attached') resolve();
+      });
+    });
+    socket.send(JSON.stringify({ type: 'attach', chat_id: chatId }));
+    await attached;
+    return { next };
+  }
+
+  /** What an address of the page's gives. */
+  async bytesOf(path: string): Promise<Buffer> {
+    const answer = await fetch(new URL(path, this.#base));
+    if (!answer.ok) throw new Error(`${answer.status}`);
+    return Buffer.from(await answer.arrayBuffer());
   }
 
   /** A change goes over the socket of somebody who is logged in. */

@@ -19,7 +19,7 @@ _OUTCOMES = {
     ),
     "broken": ("ERROR", "The approvals in the config can't be read as they are now; the last good ones hold"),
 }
-_RESTART = "What else was edited of channels.realtime takes effect when the channel is turned off and on"
+_RESTART = "Not all that was edited of channels.realtime takes effect before the channel is turned off and on"
 
 
 class Edits:
