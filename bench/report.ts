@@ -4,9 +4,15 @@
  * @module
  */
 
+import type { OnsetSummary } from './pipecat/onsets.ts';
 import type { RelaySummary, Results } from './run.ts';
 
-const COLOURS: Readonly<Record<string, string>> = { bare: '#7a7a7a', agents: '#c2691c', ours: '#1c6ec2' };
+const COLOURS: Readonly<Record<string, string>> = {
+  bare: '#7a7a7a',
+  agents: '#c2691c',
+  ours: '#1c6ec2',
+  pipecat: '#6a3d9a',
+};
 
 const escaped = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 const colour = (id: string) => COLOURS[id] ?? '#444';
@@ -120,14 +126,34 @@ function relayPart(relay: readonly RelaySummary[]): string {
   return table(head, rows) + parts.join('');
 }
 
+function onsetPart(title: string, all: readonly OnsetSummary[]): string {
+  const rows = all.map((each) => [
+    each.name,
+    each.calls,
+    fixed(each.cpuPerCall * 100, 3),
+    each.upMs.map((ms) => fixed(ms, 1)).join(' / '),
+    each.downMs.map((ms) => fixed(ms, 1)).join(' / '),
+    each.memoryKiB,
+    each.lost,
+    each.runs.length,
+    each.saturated ? 'yes' : 'no',
+  ]);
+  const latency = (way: string) => `${way} p50/p99/max ms`;
+  const head = ['', 'calls', 'CPU %', latency('up'), latency('down'), 'KiB', 'lost', 'runs', 'saturated'];
+  return `<h2>${escaped(title)}</h2>${table(head, rows)}`;
+}
+
 export function renderReport(results: Results): string {
-  const { machine, load, relay, memory, reaction, micro, long, start, webrtc } = results;
+  const { machine, load, relay, memory, reaction, micro, long, start, webrtc, pipecat } = results;
   const [first, last] = load;
   const body = [
     `<h1>What a call costs</h1><p>${escaped(results.date)}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${escaped(machine.node)}; ` +
       `<code>${escaped(results.command)}</code>; load average ${fixed(first, 2)} at the beginning, ${fixed(last, 2)} at the end. ` +
       'How it is measured: bench/README.md.</p>',
     relay ? `<h2>Phone relay</h2>${relayPart(relay)}` : '',
+    pipecat ? onsetPart('Phone relay by onsets', pipecat.phone) : '',
+    pipecat ? onsetPart('Calls from web pages by onsets', pipecat.web) : '',
+    pipecat?.whyNot ? `<p>Pipecat is left out: ${escaped(pipecat.whyNot)}.</p>` : '',
     memory
       ? `<h2>Memory of an idle call</h2>${table(['calls', 'resident KiB', 'heap KiB', 'outside the heap KiB'], [[memory.calls, memory.residentKiBPerCall, memory.heapKiBPerCall, memory.externalKiBPerCall]])}`
       : '',

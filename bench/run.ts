@@ -13,6 +13,7 @@ import { median, spread } from './lib/histogram.ts';
 import type { LongResult } from './long.ts';
 import { type MemoryResult, memory } from './memory.ts';
 import type { MicroResult } from './micro.ts';
+import { type PipecatResult, pipecatPart } from './pipecat/index.ts';
 import { type ReactionResult, reaction } from './reaction.ts';
 import { agents, bare, type Contestant, ours } from './relay/contestants.ts';
 import { type RelayRun, runRelay } from './relay/relay.ts';
@@ -31,6 +32,7 @@ export interface Results {
   micro?: readonly MicroResult[];
   long?: LongResult;
   start?: StartResult;
+  pipecat?: PipecatResult;
   /** Written by `bench/webrtc.ts`. */
   webrtc?: unknown;
 }
@@ -199,6 +201,7 @@ if (wants('long')) {
   );
 }
 if (wants('relay')) results.relay = await relay();
+if (wants('pipecat')) results.pipecat = await pipecatPart(isFull);
 const webrtc = new URL('webrtc-results.json', HERE);
 if (existsSync(webrtc)) results.webrtc = JSON.parse(readFileSync(webrtc, 'utf8'));
 results.load[1] = loadavg()[0] ?? 0;

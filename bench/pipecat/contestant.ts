@@ -24,7 +24,8 @@ export async function startPipecat(
   flags: readonly string[] = [],
 ): Promise<RunningPipecat> {
   const child = spawn(python, [SERVER, modelUrl, ...flags], {
-    env: { PATH: process.env.PATH ?? '' },
+    // At its default it writes a line for every event of a pipeline.
+    env: { PATH: process.env.PATH ?? '', LOGURU_LEVEL: 'ERROR' },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const address = await next(child, (message) => (message as { ready?: string }).ready);

@@ -46,18 +46,21 @@ export function installPipecat(say: (line: string) => void = () => {}): Installe
   say('Installing Pipecat under node_modules/.cache (800 MB), once …');
   rmSync(FOLDER, { recursive: true, force: true });
   const made = spawnSync(python, ['-m', 'venv', FOLDER], { encoding: 'utf8' });
-  if (made.status !== 0) return { whyNot: `Python made no virtual environment: ${lastLine(made.stderr)}` };
+  if (made.status !== 0) return failed('Python made no virtual environment', made.stderr);
   const pip = spawnSync(PYTHON, ['-m', 'pip', 'install', '--quiet', '-r', REQUIREMENTS], {
     encoding: 'utf8',
     timeout: INSTALL_LIMIT_MS,
   });
-  if (pip.status !== 0)
-    return { whyNot: `pip could not install it: ${lastLine(pip.stderr) || 'it took too long'}` };
+  if (pip.status !== 0) return failed('pip did not install it', pip.stderr);
   writeFileSync(MARK, wanted);
   return { python: PYTHON };
 }
 
-const lastLine = (text: string | null) => (text ?? '').trim().split('\n').at(-1) ?? '';
+/** The reason goes into the results, what was printed only to whoever watches. */
+function failed(whyNot: string, printed: string | null): Installed {
+  process.stderr.write(printed ?? '');
+  return { whyNot };
+}
 
 if (import.meta.main) {
   const found = installPipecat(console.log);

@@ -10,11 +10,9 @@ import json
 import os
 import resource
 import socket
-import sys
 
 import uvicorn
 from fastapi import BackgroundTasks, FastAPI, WebSocket
-from loguru import logger
 from pipecat.frames.frames import LLMRunFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
@@ -33,10 +31,6 @@ from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
 from pipecat.transports.base_transport import BaseTransport, TransportParams
 from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
 from pipecat.workers.runner import WorkerRunner
-
-# It writes a line for every event of a pipeline to stderr otherwise.
-logger.remove()
-logger.add(sys.stderr, level="ERROR")
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("model_url")
