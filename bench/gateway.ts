@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { start, stop } from './lib/child.ts';
 
-/** As the package's `start` script has it: what frames leave behind dies young, and needs no large nursery. */
-const START_FLAGS = ['--max-semi-space-size=4'];
+/** As the package's `start` script has it: what frames leave behind dies young, in a nursery of one size from the start. */
+export const START_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
 
 export interface RunningGateway {
   readonly child: ChildProcess;
@@ -52,7 +52,7 @@ export async function startGateway(
     probed,
     onOutput: (text) => {
       printed += text;
-      const address = /Listening\s+(http:\S+)/.exec(printed)?.[1];
+      const address = /Listening\s+(https?:\S+)/.exec(printed)?.[1];
       if (address) listening(address);
     },
   });

@@ -23,7 +23,7 @@ import {
 } from '../src/audio/index.ts';
 import { PlaybackLedger } from '../src/call/playback.ts';
 import type { Clock } from '../src/clock.ts';
-import { GapFiller, mediaMessage, parseTwilioMessage } from '../src/leg/twilio/index.ts';
+import { GapFiller, mediaMessages, parseTwilioMessage } from '../src/leg/twilio/index.ts';
 import { audioAppend } from '../src/model/openai/client-events.ts';
 import { parseServerEvent } from '../src/model/openai/server-events.ts';
 import { FakeGateway } from '../src/testing/index.ts';
@@ -174,7 +174,8 @@ export async function micro(): Promise<MicroResult[]> {
   const line = new Line(0);
   const text = line.mediaText();
   add('framing: read Twilio’s media', 20_000, () => void parseTwilioMessage(text));
-  add('framing: write Twilio’s media', 20_000, () => void mediaMessage(line.streamSid, BLANK_PAYLOAD));
+  const mediaMessage = mediaMessages(line.streamSid);
+  add('framing: write Twilio’s media', 20_000, () => void mediaMessage(BLANK_PAYLOAD));
   const delta = line.deltaText();
   add('framing: read the model’s audio', 20_000, () => void parseServerEvent(delta));
   add('framing: write the model’s audio', 20_000, () => void audioAppend(BLANK_PAYLOAD));

@@ -30,6 +30,8 @@ export interface RelayRun {
   /** Share of the measured time spent in garbage collections. */
   readonly gcShare: number;
   readonly loopDelayP99Ms: number;
+  /** Share of one core that the callers and the model take, all calls together: what a server shares the machine with. */
+  readonly endsCpu: { readonly carriers: number; readonly model: number };
   /** How busy the machine was when it began: the load average of a minute. */
   readonly load: number;
 }
@@ -93,11 +95,16 @@ export async function runRelay(contestant: Contestant, options: RunOptions): Pro
     await wait(warmMs);
     await Promise.all([ask(model, { ask: 'reset' }), ask(carriers, { ask: 'reset' })]);
     if (profile !== undefined) server.child.send({ profile: 'start' });
-    const before = await usageOf(server.child);
+    const everybody = () => Promise.all([server.child, carriers, model].map((each) => usageOf(each)));
+    const [before, ...endsBefore] = await everybody();
     const startUs = nowUs();
     await wait(measureMs);
-    const after = await usageOf(server.child);
+    const [after, ...endsAfter] = await everybody();
     const tookUs = nowUs() - startUs;
+    if (!before || !after) throw new Error('The server did not say what it used.');
+    const [carriersCpu = Number.NaN, modelCpu = Number.NaN] = endsAfter.map(
+      ({ cpuUs }, i) => (cpuUs - (endsBefore[i]?.cpuUs ?? 0)) / tookUs,
+    );
     if (profile !== undefined) {
       server.child.send({ profile: { file: profile } });
       await next(server.child, (message) => (message as { profiled?: string }).profiled);
@@ -120,6 +127,7 @@ export async function runRelay(contestant: Contestant, options: RunOptions): Pro
       refused: read.refused + refusedUp,
       gcShare: (after.gcMs - before.gcMs) / (tookUs / 1000),
       loopDelayP99Ms: after.delayP99Ms,
+      endsCpu: { carriers: carriersCpu, model: modelCpu },
       load,
     };
   } catch (error) {
@@ -151,7 +159,8 @@ if (import.meta.main) {
       `${run.contestant.padEnd(7)} ${run.calls} calls  cpu ${(run.cpuPerCall * 100).toFixed(4)} %/call  ` +
         `up ${up.p50Ms}/${up.p99Ms}/${up.maxMs}  down ${down.p50Ms}/${down.p99Ms}/${down.maxMs} ms (n ${down.n})  ` +
         `mem ${run.memoryPerCallKiB} KiB  lost ${run.lostUp}/${run.lostDown}  msg/frame ${run.messagesPerFrame}  ` +
-        `dropped ${run.dropped}  gc ${(run.gcShare * 100).toFixed(2)} %  loop p99 ${run.loopDelayP99Ms.toFixed(1)}  load ${run.load.toFixed(2)}`,
+        `dropped ${run.dropped}  gc ${(run.gcShare * 100).toFixed(2)} %  loop p99 ${run.loopDelayP99Ms.toFixed(1)}  ` +
+        `ends ${(run.endsCpu.carriers * 100).toFixed(0)}+${(run.endsCpu.model * 100).toFixed(0)} %  load ${run.load.toFixed(2)}`,
     );
   }
 }

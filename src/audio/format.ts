@@ -63,3 +63,18 @@ export function audioBase64(audio: AudioData): string {
   if (typeof audio === 'string') return audio;
   return Buffer.from(audio.buffer, audio.byteOffset, audio.byteLength).toString('base64');
 }
+
+/** By character code: whether it is a base64 digit. */
+const BASE64_DIGIT = new Uint8Array(128);
+for (const digit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') {
+  BASE64_DIGIT[digit.charCodeAt(0)] = 1;
+}
+
+/** Whether `text` from `start` to `end` is whole base64, padded where it has to be. */
+export function isBase64(text: string, start = 0, end: number = text.length): boolean {
+  if ((end - start) % 4 !== 0) return false;
+  let digits = end;
+  for (let pads = 0; pads < 2 && digits > start && text.charCodeAt(digits - 1) === 61; pads += 1) digits -= 1;
+  for (let at = start; at < digits; at += 1) if (BASE64_DIGIT[text.charCodeAt(at)] !== 1) return false;
+  return true;
+}

@@ -136,10 +136,14 @@ export class Pacer {
 
   #take(entry: Entry): Uint8Array {
     const first = entry.chunks[0];
-    if (first && first.byteLength > this.#frameBytes) {
-      entry.chunks[0] = first.subarray(this.#frameBytes);
+    if (first && first.byteLength >= this.#frameBytes) {
       entry.bytes -= this.#frameBytes;
       this.#queuedBytes -= this.#frameBytes;
+      if (first.byteLength === this.#frameBytes) {
+        entry.chunks.shift();
+        return first;
+      }
+      entry.chunks[0] = first.subarray(this.#frameBytes);
       return first.subarray(0, this.#frameBytes);
     }
     const frame = new Uint8Array(this.#frameBytes);

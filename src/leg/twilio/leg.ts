@@ -14,7 +14,7 @@ import { GapFiller, SILENCE_FRAME_MS } from './gaps.ts';
 import {
   clearMessage,
   markMessage,
-  mediaMessage,
+  mediaMessages,
   parseTwilioMessage,
   type TwilioMedia,
   type TwilioStart,
@@ -109,6 +109,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   readonly #clock: Clock;
   readonly #noMediaTimeoutMs: number;
   readonly #gaps = new GapFiller();
+  readonly #mediaMessage: (payload: string) => string;
   /** Counts clears. It is part of a mark's name on the wire, so that a mark that `clear` sent back is known. */
   #generation = 0;
   #lastMediaAt: number;
@@ -127,6 +128,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
     this.#noMediaTimeoutMs = options.noMediaTimeoutMs ?? Number.POSITIVE_INFINITY;
     this.streamSid = options.start.streamSid;
     this.callSid = options.start.callSid;
+    this.#mediaMessage = mediaMessages(this.streamSid);
     this.#lastMediaAt = options.clock.now();
     this.#socket.listen({
       message: (data) => this.#onMessage(data),
@@ -141,7 +143,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   }
 
   send(_itemId: string, audio: AudioData): void {
-    this.#sendText(mediaMessage(this.streamSid, audioBase64(audio)));
+    this.#sendText(this.#mediaMessage(audioBase64(audio)));
   }
 
   mark(name: string): void {

@@ -6,23 +6,32 @@
  */
 
 import { z } from 'zod';
+import { isBase64 } from '../../audio/index.ts';
 import { VoiceError } from '../../errors.ts';
 
 /** Longest message we read, in characters; a `media` message of 20 ms has about 300. */
 export const MAX_MESSAGE_CHARS = 64 * 1024;
+/** Longest name of a mark that comes back. */
+export const MAX_MARK_NAME_CHARS = 256;
 /** Longest payload of one `media` message, in base64 characters: one second of µ-law. */
 export const MAX_PAYLOAD_CHARS = 10_668;
 
 /**
- * A `media` message written as Twilio writes it, to the letter; every other way to write one is the parser's. Escapes
- * are not in it, so a text that fits means what it says.
+ * A `media` message written as Twilio writes it, to the letter, between its variable parts; every other way to write one
+ * is the parser's. A text that fits has no escapes, so it means what it says.
  */
-const MEDIA =
-  /^\{"event":"media","sequenceNumber":"\d{1,12}","media":\{"track":"inbound","chunk":"\d{1,12}","timestamp":"(\d{1,12})","payload":"([A-Za-z0-9+/]{0,10666}={0,2})"\},"streamSid":"(\w{1,64})"\}$/;
+const MEDIA_PARTS = [
+  '{"event":"media","sequenceNumber":"',
+  '","media":{"track":"inbound","chunk":"',
+  '","timestamp":"',
+  '","payload":"',
+  '"},"streamSid":"',
+  '"}',
+] as const;
+const MAX_COUNT_DIGITS = 12;
 
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-
-const sid = z.string().min(1).max(64);
+const MAX_SID_CHARS = 64;
+const sid = z.string().min(1).max(MAX_SID_CHARS);
 
 const startSchema = z.object({
   streamSid: sid,
@@ -42,7 +51,6 @@ const dtmfSchema = z.object({
   streamSid: sid,
   dtmf: z.object({ digit: z.string().regex(/^[0-9*#A-D]$/) }),
 });
-const markSchema = z.object({ streamSid: sid, mark: z.object({ name: z.string().max(256) }) });
 const stopSchema = z.object({ streamSid: sid });
 
 /** What `start` says about the stream. */
@@ -81,8 +89,8 @@ export type TwilioMessage =
 export function parseTwilioMessage(data: string | Uint8Array): TwilioMessage {
   if (typeof data !== 'string') throw protocolError('a binary frame');
   if (data.length > MAX_MESSAGE_CHARS) throw protocolError('a message that is too long');
-  const usual = MEDIA.exec(data);
-  if (usual) return usualMedia(usual);
+  const usual = usualMedia(data);
+  if (usual) return usual;
   let json: unknown;
   try {
     json = JSON.parse(data);
@@ -107,10 +115,8 @@ export function parseTwilioMessage(data: string | Uint8Array): TwilioMessage {
       const { streamSid, dtmf } = parsed(dtmfSchema, json, 'dtmf');
       return { event: 'dtmf', streamSid, digit: dtmf.digit };
     }
-    case 'mark': {
-      const { streamSid, mark } = parsed(markSchema, json, 'mark');
-      return { event: 'mark', streamSid, name: mark.name };
-    }
+    case 'mark':
+      return mark(json);
     case 'stop':
       return { event: 'stop', streamSid: parsed(stopSchema, json, 'stop').streamSid };
     default:
@@ -118,9 +124,49 @@ export function parseTwilioMessage(data: string | Uint8Array): TwilioMessage {
   }
 }
 
-function usualMedia([, timestamp = '', payload = '', streamSid = '']: RegExpExecArray): TwilioMedia {
-  if (payload.length % 4 !== 0) throw protocolError('a payload that is not base64');
-  return { event: 'media', streamSid, track: 'inbound', timestampMs: Number(timestamp), payload };
+function usualMedia(data: string): TwilioMedia | null {
+  const [head, chunk, timestamp, payload, streamSid, tail] = MEDIA_PARTS;
+  if (!data.startsWith(head)) return null;
+  let at = countEnd(data, head.length);
+  if (at < 0 || !data.startsWith(chunk, at)) return null;
+  at = countEnd(data, at + chunk.length);
+  if (at < 0 || !data.startsWith(timestamp, at)) return null;
+  const timeAt = at + timestamp.length;
+  const timeEnd = countEnd(data, timeAt);
+  if (timeEnd < 0 || !data.startsWith(payload, timeEnd)) return null;
+  const payloadAt = timeEnd + payload.length;
+  const payloadEnd = data.indexOf('"', payloadAt);
+  if (payloadEnd - payloadAt > MAX_PAYLOAD_CHARS || !data.startsWith(streamSid, payloadEnd)) return null;
+  if (!isBase64(data, payloadAt, payloadEnd)) return null;
+  const sidAt = payloadEnd + streamSid.length;
+  const sidEnd = data.length - tail.length;
+  if (!data.endsWith(tail) || !isSid(data, sidAt, sidEnd)) return null;
+  return {
+    event: 'media',
+    streamSid: data.slice(sidAt, sidEnd),
+    track: 'inbound',
+    timestampMs: Number(data.slice(timeAt, timeEnd)),
+    payload: data.slice(payloadAt, payloadEnd),
+  };
+}
+
+/** Where the digits at `at` end; -1 when there are none, or too many. */
+function countEnd(data: string, at: number): number {
+  let end = at;
+  while (end - at <= MAX_COUNT_DIGITS && isDigit(data.charCodeAt(end))) end += 1;
+  return end === at || end - at > MAX_COUNT_DIGITS ? -1 : end;
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+
+function isSid(data: string, start: number, end: number): boolean {
+  if (end <= start || end - start > MAX_SID_CHARS) return false;
+  for (let at = start; at < end; at += 1) {
+    const code = data.charCodeAt(at);
+    const isLetter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+    if (!isLetter && !isDigit(code)) return false;
+  }
+  return true;
 }
 
 /** `media` comes fifty times a second and call: checked by hand, without a schema's allocations. */
@@ -132,7 +178,7 @@ function media(json: Record<string, unknown>): TwilioMedia {
   if (typeof payload !== 'string' || payload.length > MAX_PAYLOAD_CHARS) {
     throw protocolError('a "media" message without a payload of at most one second');
   }
-  if (payload.length % 4 !== 0 || !BASE64.test(payload)) throw protocolError('a payload that is not base64');
+  if (!isBase64(payload)) throw protocolError('a payload that is not base64');
   const timestampMs = timestamp === undefined ? Number.NaN : Number(timestamp);
   return {
     event: 'media',
@@ -143,8 +189,19 @@ function media(json: Record<string, unknown>): TwilioMedia {
   };
 }
 
-export function mediaMessage(streamSid: string, payload: string): string {
-  return `{"event":"media","streamSid":${JSON.stringify(streamSid)},"media":{"payload":"${payload}"}}`;
+/** `mark` comes five times a second and call: by hand, too. */
+function mark({ streamSid, mark: body }: Record<string, unknown>): TwilioMessage {
+  if (typeof streamSid !== 'string' || streamSid === '' || streamSid.length > MAX_SID_CHARS)
+    throw protocolError('a "mark" message without its stream');
+  if (!isRecord(body) || typeof body.name !== 'string' || body.name.length > MAX_MARK_NAME_CHARS)
+    throw protocolError('a "mark" message without a name');
+  return { event: 'mark', streamSid, name: body.name };
+}
+
+/** Makes `media` messages of one stream, of base64 that is ours or was checked. */
+export function mediaMessages(streamSid: string): (payload: string) => string {
+  const head = `{"event":"media","streamSid":${JSON.stringify(streamSid)},"media":{"payload":"`;
+  return (payload) => `${head}${payload}"}}`;
 }
 
 export function markMessage(streamSid: string, name: string): string {

@@ -6,6 +6,7 @@
  */
 
 import { z } from 'zod';
+import { isBase64 } from '../../audio/index.ts';
 import { REQUEST_ID_METADATA } from './client-events.ts';
 
 const id = z.string().min(1).max(256);
@@ -140,8 +141,6 @@ export type Parsed =
 const AUDIO_DELTA =
   /^\{"type":"response\.output_audio\.delta","event_id":"\w{0,256}","response_id":"(\w{1,256})","item_id":"(\w{1,256})","output_index":(?:0|[1-9]\d{0,8}),"content_index":(0|[1-9]\d{0,8}),"delta":"/;
 
-const BASE64 = /^[A-Za-z0-9+/=]*$/;
-
 /** What comes fifty times a second and call is read without a parser, when nothing in it is escaped or behind it. */
 function audioDelta(data: string): ServerEvent | null {
   const head = AUDIO_DELTA.exec(data);
@@ -149,14 +148,13 @@ function audioDelta(data: string): ServerEvent | null {
   const [{ length: start }, response_id = '', item_id = '', content_index] = head;
   const end = data.indexOf('"', start);
   if (end !== data.length - 2 || data.charCodeAt(end + 1) !== 0x7d) return null;
-  const delta = data.slice(start, end);
-  if (!BASE64.test(delta)) return null;
+  if (!isBase64(data, start, end)) return null;
   return {
     type: 'response.output_audio.delta',
     response_id,
     item_id,
     content_index: Number(content_index),
-    delta,
+    delta: data.slice(start, end),
   };
 }
 
