@@ -11,12 +11,15 @@
 import { realClock } from '../src/clock.ts';
 import type { ToolGateway } from '../src/gateway/index.ts';
 import { type Distribution, distributionOf } from './lib/histogram.ts';
-import { openLines } from './lib/lines.ts';
+import { type Line, openLines } from './lib/lines.ts';
 
 export interface ReactionResult {
   readonly name: string;
   readonly found: Distribution;
 }
+
+/** On the line at once. */
+const CALLS = 200;
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -42,11 +45,20 @@ export async function reaction(rounds = 1200): Promise<ReactionResult[]> {
   };
   const { desk, lines, dial, hangUp, close } = await openLines(realClock, gateway);
   const admitted: number[] = [];
-  for (let i = 0; i < 200; i += 1) {
+  const freed: number[] = [];
+  const dialOne = async () => {
     const startedAt = performance.now();
     await dial(1);
     admitted.push(performance.now() - startedAt);
-  }
+  };
+  const hangUpOne = async (line: Line) => {
+    const before = desk.activeCalls;
+    const startedAt = performance.now();
+    hangUp(line);
+    for (let i = 0; i < 1000 && (desk.activeCalls === before || !line.isModelClosed); i += 1) await turn();
+    freed.push(performance.now() - startedAt);
+  };
+  for (let i = 0; i < CALLS; i += 1) await dialOne();
   const clears: number[] = [];
   const starts: number[] = [];
   const outputs: number[] = [];
@@ -103,13 +115,15 @@ export async function reaction(rounds = 1200): Promise<ReactionResult[]> {
     line.onModel = () => {};
     if (round > rounds * 3) break;
   }
-  const freed: number[] = [];
-  for (const line of lines) {
-    const before = desk.activeCalls;
-    const startedAt = performance.now();
-    hangUp(line);
-    for (let i = 0; i < 1000 && (desk.activeCalls === before || !line.isModelClosed); i += 1) await turn();
-    freed.push(performance.now() - startedAt);
+  // A call comes and a call goes while the others are on the line.
+  for (let i = 0; admitted.length < rounds; i += 1) {
+    const line = lines[i];
+    if (line) await hangUpOne(line);
+    await dialOne();
+  }
+  for (let i = freed.length; i < lines.length; i += 1) {
+    const line = lines[i];
+    if (line) await hangUpOne(line);
   }
   await close();
   return [

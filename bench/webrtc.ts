@@ -6,6 +6,7 @@
  */
 
 import { fork } from 'node:child_process';
+import { loadavg } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { OpusDecoder, OpusEncoder, samplesToPcm16 } from '../src/audio/index.ts';
@@ -15,10 +16,29 @@ import { openWebRtcPeers } from '../src/leg/webrtc/index.ts';
 import { AudioReceiver } from '../src/leg/webrtc/receiver.ts';
 import { writeRtp } from '../src/leg/webrtc/rtp.ts';
 import { speech } from '../test/leg/webrtc/speech.ts';
+import { type Distribution, distributionOf } from './lib/histogram.ts';
 import type { BenchCommand, BenchReply } from './webrtc-callers.ts';
 
-const seconds = Number(process.argv[2] ?? 20);
-const counts = process.argv.length > 3 ? process.argv.slice(3).map(Number) : [1, 20, 50];
+export interface WebRtcRun {
+  readonly calls: number;
+  /** Share of one core that a call takes, over all threads of this process. */
+  readonly cpuPerCall: number;
+  /** Packet in → model's frame out. */
+  readonly in: Distribution;
+  /** Model's first frame in → packet out. */
+  readonly out: Distribution;
+  readonly loopDelayP99Ms: number;
+  readonly missing: number;
+  readonly load: number;
+}
+
+export interface WebRtcResult {
+  readonly complexity: number;
+  readonly seconds: number;
+  readonly parts: readonly { readonly name: string; readonly us: number }[];
+  readonly runs: readonly WebRtcRun[];
+}
+
 /** Of each second of a call the agent speaks so many frames. */
 const BURST_FRAMES = 20;
 const COMPLEXITY = 5;
@@ -27,12 +47,8 @@ const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 const voice = await speech(10);
 const FRAMES = Array.from({ length: 500 }, (_, n) => samplesToPcm16(voice.slice(n * 480, (n + 1) * 480)));
 
-function percentile(values: number[], share: number): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1);
-}
-
-async function measure(count: number): Promise<void> {
+async function measure(count: number, seconds: number): Promise<WebRtcRun> {
+  const load = loadavg()[0] ?? 0;
   const child = fork(fileURLToPath(new URL('./webrtc-callers.ts', import.meta.url)), {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
@@ -95,27 +111,40 @@ async function measure(count: number): Promise<void> {
       if (arrived !== undefined && arrived - at < 500) outward.push(arrived - at);
     }
   const cores = (user + system) / 1000 / (seconds * 1000 + 500);
-  console.log(
-    [
-      `${count} calls`,
-      `${((cores * 100) / count).toFixed(2)} % of a core per call (${(cores * 100).toFixed(0)} % in all)`,
-      `in p50 ${percentile(inward, 0.5)} ms, p99 ${percentile(inward, 0.99)} ms (n=${inward.length})`,
-      `out p50 ${percentile(outward, 0.5)} ms, p99 ${percentile(outward, 0.99)} ms (n=${outward.length})`,
-      `event loop p99 ${((delay.percentile(99) - 5e6) / 1e6).toFixed(1)} ms`,
-      `missing ${lost}`,
-    ].join(' · '),
-  );
   await peers.close();
   child.kill();
+  return {
+    calls: count,
+    cpuPerCall: cores / count,
+    in: distributionOf(inward),
+    out: distributionOf(outward),
+    loopDelayP99Ms: Math.max(0, (delay.percentile(99) - 5e6) / 1e6),
+    missing: lost,
+    load,
+  };
 }
 
-function parts(): void {
+function line({ calls, cpuPerCall, in: inward, out, loopDelayP99Ms, missing }: WebRtcRun): string {
+  const ms = ({ n, p50Ms, p99Ms }: Distribution) =>
+    `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms?.toFixed(1) ?? '-'} ms (n=${n})`;
+  return [
+    `${calls} calls`,
+    `${(cpuPerCall * 100).toFixed(2)} % of a core per call (${(cpuPerCall * calls * 100).toFixed(0)} % in all)`,
+    `in ${ms(inward)}`,
+    `out ${ms(out)}`,
+    `event loop p99 ${loopDelayP99Ms.toFixed(1)} ms`,
+    `missing ${missing}`,
+  ].join(' · ');
+}
+
+function parts(): { name: string; us: number }[] {
+  const found: { name: string; us: number }[] = [];
   const time = (name: string, rounds: number, what: (n: number) => void) => {
     for (let n = 0; n < 300; n += 1) what(n);
     const from = process.cpuUsage();
     for (let n = 0; n < rounds; n += 1) what(n);
     const { user, system } = process.cpuUsage(from);
-    console.log(`${name}: ${((user + system) / rounds).toFixed(1)} µs`);
+    found.push({ name, us: Math.round(((user + system) / rounds) * 10) / 10 });
   };
   const samples = FRAMES.map((frame) => new Int16Array(frame.buffer, frame.byteOffset, 480));
   const frame = (n: number) => samples[n % 500] ?? new Int16Array(480);
@@ -168,7 +197,34 @@ function parts(): void {
   });
   time('writing an RTP packet', 20_000, (n) => void rtp(n));
   receiver.close();
+  return found;
 }
 
-parts();
-for (const count of counts) await measure(count);
+export async function webrtc(
+  seconds: number,
+  counts: readonly number[],
+  log = console.log,
+): Promise<WebRtcResult> {
+  const found = parts();
+  for (const { name, us } of found) log(`${name}: ${us} µs`);
+  const runs: WebRtcRun[] = [];
+  for (const count of counts) {
+    const run = await measure(count, seconds);
+    log(line(run));
+    runs.push(run);
+  }
+  return { complexity: COMPLEXITY, seconds, parts: found, runs };
+}
+
+if (import.meta.main) {
+  const args = process.argv.slice(2);
+  const [seconds = 20, ...counts] = args.filter((each) => /^\d/.test(each)).map(Number);
+  const isJson = args.includes('--json');
+  const result = await webrtc(
+    seconds,
+    counts.length > 0 ? counts : [1, 20, 50],
+    isJson ? () => {} : console.log,
+  );
+  if (isJson) console.log(JSON.stringify(result));
+  process.exit();
+}

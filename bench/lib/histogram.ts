@@ -82,3 +82,12 @@ export function median(values: readonly number[]): number {
 export function spread(values: readonly number[]): readonly [number, number] {
   return [Math.min(...values), Math.max(...values)];
 }
+
+/** Steepness of the straight line through points (least squares). */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (axis: 0 | 1) => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  const over = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  const under = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return over / under;
+}

@@ -31,6 +31,8 @@ export class Line {
   onCarrier: (text: string) => void = () => {};
   onModel: (text: string) => void = () => {};
   isModelClosed = false;
+  /** Model sessions so far: after an hour a session is at its limit, and replaced. */
+  sessions = 0;
   #frames = 0;
   #answers = 0;
 
@@ -50,8 +52,16 @@ export class Line {
     close: () => {},
   };
 
-  openModel(sink: ModelSocketSink) {
+  /** @param onClose - called when our side has let the session go */
+  openModel(sink: ModelSocketSink, onClose: () => void) {
     this.#model = sink;
+    this.sessions += 1;
+    this.isModelClosed = false;
+    const close = () => {
+      if (this.isModelClosed) return;
+      this.isModelClosed = true;
+      onClose();
+    };
     queueMicrotask(() => sink.opened());
     return {
       bufferedAmount: 0,
@@ -64,12 +74,10 @@ export class Line {
       },
       ping: () => queueMicrotask(() => sink.alive()),
       close: (code: number) => {
-        this.isModelClosed = true;
+        close();
         queueMicrotask(() => sink.closed(code));
       },
-      terminate: () => {
-        this.isModelClosed = true;
-      },
+      terminate: close,
     };
   }
 
@@ -165,6 +173,9 @@ export async function openLines(clock: Clock, gateway: ToolGateway): Promise<Lin
   });
   const lines: Line[] = [];
   let dialled: Line | null = null;
+  // A session that is replaced is closed first; the next one that nobody dialled for is that call's.
+  const replaced: Line[] = [];
+  const hungUp = new Set<Line>();
   const desk = new CallDesk({
     config,
     clock,
@@ -174,8 +185,11 @@ export async function openLines(clock: Clock, gateway: ToolGateway): Promise<Lin
       apiKey: 'bench',
       clock,
       openSocket: (_request, sink) => {
-        if (!dialled) throw new Error('A model session that nobody dialled for.');
-        return dialled.openModel(sink);
+        const line = dialled ?? replaced.shift();
+        if (!line) throw new Error('A model session that nobody dialled for.');
+        return line.openModel(sink, () => {
+          if (!hungUp.has(line)) replaced.push(line);
+        });
       },
     }),
     synthesiser: {
@@ -203,6 +217,7 @@ export async function openLines(clock: Clock, gateway: ToolGateway): Promise<Lin
       carrierCallId: `CA${line.index}`,
       leg: TWILIO_CAPABILITIES,
     });
+    dialled = null;
     acceptTwilioStream(line.carrierSocket, clock, {
       started: (start) =>
         desk.attach(
@@ -233,8 +248,12 @@ export async function openLines(clock: Clock, gateway: ToolGateway): Promise<Lin
     async dial(count) {
       for (let i = 0; i < count; i += 1) await dialOne();
     },
-    hangUp: (line) => line.carrier(`{"event":"stop","streamSid":"${line.streamSid}"}`),
+    hangUp(line) {
+      hungUp.add(line);
+      line.carrier(`{"event":"stop","streamSid":"${line.streamSid}"}`);
+    },
     async close() {
+      for (const line of lines) hungUp.add(line);
       desk.hangUpAll();
       await approvals?.close();
       await store.close();

@@ -40,8 +40,8 @@ export interface TlsSetup {
   readonly logLevel: string;
 }
 
-/** One for every two workers: to decrypt and to pass on costs about half of what a call does. */
-export const tlsProcessesOf = (workers: number): number => Math.ceil(workers / 2);
+/** One for every four workers: to decrypt a call and to pass it on costs about a fifth of the call (`bench/workers.ts`). */
+export const tlsProcessesOf = (workers: number): number => Math.ceil(workers / 4);
 
 /** Connections of one process beyond two for each call. */
 export const SPARE_CONNECTIONS = 256;
