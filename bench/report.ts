@@ -133,13 +133,25 @@ function onsetPart(title: string, all: readonly OnsetSummary[]): string {
     fixed(each.cpuPerCall * 100, 3),
     each.upMs.map((ms) => fixed(ms, 1)).join(' / '),
     each.downMs.map((ms) => fixed(ms, 1)).join(' / '),
+    each.playedMs.map((ms) => fixed(ms, 1)).join(' / '),
     each.memoryKiB,
     each.lost,
     each.runs.length,
     each.saturated ? 'yes' : 'no',
   ]);
   const latency = (way: string) => `${way} p50/p99/max ms`;
-  const head = ['', 'calls', 'CPU %', latency('up'), latency('down'), 'KiB', 'lost', 'runs', 'saturated'];
+  const head = [
+    '',
+    'calls',
+    'CPU %',
+    latency('up'),
+    latency('down'),
+    latency('played'),
+    'KiB',
+    'lost',
+    'runs',
+    'saturated',
+  ];
   return `<h2>${escaped(title)}</h2>${table(head, rows)}`;
 }
 

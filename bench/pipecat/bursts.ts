@@ -28,6 +28,8 @@ export interface Heard {
   readonly pitch: number;
   /** When its first sample is played, if what arrives is played at once: µs of the machine's monotonic clock. */
   readonly atUs: number;
+  /** When it is played by a telephone, which plays what arrives in its turn and without gaps; as `atUs` elsewhere. */
+  readonly playedUs: number;
 }
 
 /** Whether a burst begins with the n-th frame of a call. */
@@ -54,6 +56,7 @@ export class BurstListener {
   /** Samples since the burst began; -1 between bursts. */
   #inBurst = -1;
   #atUs = 0;
+  #playedUs = 0;
   readonly #burst: Float64Array;
   /** Samples heard so far. */
   samples = 0;
@@ -65,23 +68,26 @@ export class BurstListener {
     this.#onBurst = onBurst;
   }
 
-  push(samples: Int16Array, arrivedUs: number): void {
+  push(samples: Int16Array, arrivedUs: number, playedUs = arrivedUs): void {
     this.samples += samples.length;
     for (let i = 0; i < samples.length; i += 1) {
       const value = samples[i] ?? 0;
       const loud = value > ON || value < -ON;
       if (this.#inBurst < 0) {
-        if (loud && this.#quiet >= this.#quietSamples)
-          this.#begin(arrivedUs + (i * 1_000_000) / this.#sampleRate);
+        if (loud && this.#quiet >= this.#quietSamples) {
+          const within = (i * 1_000_000) / this.#sampleRate;
+          this.#begin(arrivedUs + within, playedUs + within);
+        }
         this.#quiet = loud ? 0 : this.#quiet + 1;
       }
       if (this.#inBurst >= 0) this.#follow(value, loud);
     }
   }
 
-  #begin(atUs: number): void {
+  #begin(atUs: number, playedUs: number): void {
     this.#inBurst = 0;
     this.#atUs = atUs;
+    this.#playedUs = playedUs;
     this.#quiet = 0;
   }
 
@@ -94,7 +100,7 @@ export class BurstListener {
     this.#inBurst = -1;
     if ((tone * 1000) / this.#sampleRate < TONE_MS[0]) return;
     const pitch = pitchOf(this.#burst.subarray(0, tone), this.#sampleRate);
-    if (pitch !== null) this.#onBurst({ pitch, atUs: this.#atUs });
+    if (pitch !== null) this.#onBurst({ pitch, atUs: this.#atUs, playedUs: this.#playedUs });
   }
 }
 
@@ -116,6 +122,8 @@ function pitchOf(tone: Float64Array, sampleRate: number): number | null {
 export interface Paired {
   /** Of those sent within the window, in µs. One that has not come yet counts as late as it is by then. */
   readonly latenciesUs: readonly number[];
+  /** Of the same ones, until they are played. */
+  readonly untilPlayedUs: readonly number[];
   /** Sent within the window; later ones came, these did not. */
   readonly lost: number;
   /** Sent within the window, and more than `PENDING_US` later not there yet. */
@@ -137,19 +145,23 @@ export function pair(
   readUs: number,
 ): Paired {
   const latenciesUs: number[] = [];
+  const untilPlayedUs: number[] = [];
   let [lost, pending, next] = [0, 0, 0];
   const counts = (burst: number) => {
     const at = sentUs[burst] ?? 0;
     return at >= fromUs && at < toUs;
   };
-  for (const { pitch, atUs } of heard) {
+  for (const { pitch, atUs, playedUs } of heard) {
     const ahead = (pitch - (next % PITCHES_HZ.length) + PITCHES_HZ.length) % PITCHES_HZ.length;
     const burst = next + ahead;
     const left = sentUs[burst];
     // Nothing is heard before it was said: a pitch that was not understood.
     if (left === undefined || left > atUs) continue;
     for (let missed = next; missed < burst; missed += 1) if (counts(missed)) lost += 1;
-    if (counts(burst)) latenciesUs.push(atUs - left);
+    if (counts(burst)) {
+      latenciesUs.push(atUs - left);
+      untilPlayedUs.push(playedUs - left);
+    }
     next = burst + 1;
   }
   for (let burst = next; burst < sentUs.length; burst += 1) {
@@ -157,8 +169,9 @@ export function pair(
     if (!counts(burst) || age < PENDING_US) continue;
     pending += 1;
     latenciesUs.push(age);
+    untilPlayedUs.push(age);
   }
-  return { latenciesUs, lost, pending };
+  return { latenciesUs, untilPlayedUs, lost, pending };
 }
 
 /** Seconds until so many calls have sent enough bursts for a p99. */

@@ -58,8 +58,10 @@ function onMessage(call: Call, opcode: number, payload: Buffer): void {
   const arrivedUs = nowUs();
   const start = payload.indexOf(QUOTE, at + PAYLOAD_MARK.length) + 1;
   const bytes = Buffer.from(payload.toString('latin1', start, payload.indexOf(QUOTE, start)), 'base64');
-  call.listener.push(decodeG711(bytes, 'pcmu'), arrivedUs);
-  call.playEnd = Math.max(call.playEnd, performance.now()) + bytes.length / 8;
+  const now = performance.now();
+  const waitsMs = Math.max(0, call.playEnd - now);
+  call.listener.push(decodeG711(bytes, 'pcmu'), arrivedUs, arrivedUs + waitsMs * 1000);
+  call.playEnd = now + waitsMs + bytes.length / 8;
 }
 
 function onControl(call: Call, text: string): void {

@@ -26,6 +26,7 @@ export interface EndsRead {
 
 export interface OneWay {
   readonly latency: Distribution;
+  readonly untilPlayed: Distribution;
   readonly lost: number;
   readonly pending: number;
   /** Sound that came, as a share of what was sent since `before` was read. */
@@ -39,16 +40,24 @@ export function oneWay(
   before: { readonly from: EndsRead; readonly to: EndsRead },
 ): OneWay {
   const latenciesMs: number[] = [];
+  const untilPlayedMs: number[] = [];
   let [lost, pending, sentMs, heardMs] = [0, 0, 0, 0];
   for (const [n, end] of from.ends.entries()) {
     const other = to.ends[n];
     if (!other) continue;
     const paired = pair(end.sentUs, other.heard, [before.from.readUs, from.readUs], to.readUs);
     for (const us of paired.latenciesUs) latenciesMs.push(us / 1000);
+    for (const us of paired.untilPlayedUs) untilPlayedMs.push(us / 1000);
     lost += paired.lost;
     pending += paired.pending;
     sentMs += end.sentMs - (before.from.ends[n]?.sentMs ?? 0);
     heardMs += other.heardMs - (before.to.ends[n]?.heardMs ?? 0);
   }
-  return { latency: distributionOf(latenciesMs), lost, pending, share: heardMs / Math.max(1, sentMs) };
+  return {
+    latency: distributionOf(latenciesMs),
+    untilPlayed: distributionOf(untilPlayedMs),
+    lost,
+    pending,
+    share: heardMs / Math.max(1, sentMs),
+  };
 }

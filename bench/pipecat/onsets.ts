@@ -31,6 +31,8 @@ export interface OnsetRun {
   readonly cpuPerCall: number;
   readonly up: Distribution;
   readonly down: Distribution;
+  /** Down, until a telephone plays it. */
+  readonly played: Distribution;
   /** Resident memory that a call adds, in KiB. */
   readonly memoryPerCallKiB: number;
   /** Bursts that never came, though later ones did, both ways. */
@@ -110,6 +112,7 @@ export async function runOnsets<Target>(
       cpuPerCall: (after.cpuUs - before.cpuUs) / tookUs / calls,
       up: up.latency,
       down: down.latency,
+      played: down.untilPlayed,
       memoryPerCallKiB: Math.round((after.rss - idle.rss) / 1024 / Math.max(1, calls - 2)),
       lost: up.lost + down.lost,
       bursts: up.latency.n + down.latency.n,
@@ -137,6 +140,7 @@ export interface OnsetSummary {
   readonly cpuSpread: readonly [number, number];
   readonly upMs: readonly [p50: number, p99: number, max: number];
   readonly downMs: readonly [p50: number, p99: number, max: number];
+  readonly playedMs: readonly [p50: number, p99: number, max: number];
   readonly memoryKiB: number;
   readonly lost: number;
 }
@@ -150,7 +154,7 @@ export function summaryOf<Target>(
 ): OnsetSummary {
   const runs = all.filter((run) => run !== null);
   const of = (pick: (run: OnsetRun) => number) => median(runs.map(pick));
-  const latency = (way: 'up' | 'down') =>
+  const latency = (way: 'up' | 'down' | 'played') =>
     [
       of((run) => run[way].p50Ms),
       of((run) => run[way].p99Ms ?? Number.NaN),
@@ -168,6 +172,7 @@ export function summaryOf<Target>(
     cpuSpread: spread(runs.map((run) => run.cpuPerCall)),
     upMs: latency('up'),
     downMs: latency('down'),
+    playedMs: latency('played'),
     memoryKiB: of((run) => run.memoryPerCallKiB),
     lost: runs.reduce((sum, run) => sum + run.lost, 0),
   };
@@ -207,7 +212,7 @@ function lineOf(found: OnsetSummary): string {
   const least = Math.min(1, ...runs.flatMap(({ shareUp, shareDown }) => [shareUp, shareDown]));
   return (
     `${found.name.padEnd(32)} ${String(found.calls).padStart(4)} calls  ${percent(found.cpuPerCall)} % of a core each ` +
-    `(${found.cpuSpread.map(percent).join(' to ')})  up ${three(found.upMs)}  down ${three(found.downMs)} ms  ` +
+    `(${found.cpuSpread.map(percent).join(' to ')})  up ${three(found.upMs)}  down ${three(found.downMs)}  played ${three(found.playedMs)} ms  ` +
     `${found.memoryKiB} KiB  ${found.lost} of ${runs.reduce((sum, run) => sum + run.bursts, 0)} bursts lost` +
     `${least < KEEPS_UP ? `  ${(least * 100).toFixed(0)} % of the sound came` : ''}` +
     `  load ${runs.map(({ load }) => load.toFixed(1)).join(', ')}${found.saturated ? '  SATURATED' : ''}`

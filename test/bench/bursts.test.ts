@@ -59,6 +59,14 @@ describe('a burst', () => {
     expect(pitches(heard)).toEqual(ALL);
   });
 
+  it('is played when what came before it has been', () => {
+    const heard: Heard[] = [];
+    const listener = new BurstListener(8000, (each) => heard.push(each));
+    for (const [n, frame] of call(8000).entries()) listener.push(frame, n * FRAME_US, n * FRAME_US + 35_000);
+
+    expect(heard.map(({ atUs, playedUs }) => playedUs - atUs)).toEqual(ALL.map(() => 35_000));
+  });
+
   it('survives µ-law and a change of its rate', () => {
     const telephone = call(8000).map((frame) => decodeG711(encodeG711(frame, 'pcmu'), 'pcmu'));
     const whole = resample(concatSamples(telephone), 8000, 24_000);
@@ -103,13 +111,21 @@ describe('a burst', () => {
 describe('pairing what was said with what was heard', () => {
   const sentUs = Array.from({ length: 30 }, (_, n) => n * PERIOD_US);
   const ALWAYS = [0, Number.POSITIVE_INFINITY] as const;
-  const heardAfter = (lateUs: number, which = [...sentUs.keys()]) =>
-    which.map((n) => ({ pitch: n % 8, atUs: (sentUs[n] ?? 0) + lateUs }));
+  const heardAfter = (lateUs: number, which = [...sentUs.keys()]): Heard[] =>
+    which.map((n) => {
+      const atUs = (sentUs[n] ?? 0) + lateUs;
+      return { pitch: n % 8, atUs, playedUs: atUs + 1000 };
+    });
 
   it('finds each one’s own delay', () => {
     const found = pair(sentUs, heardAfter(5000), ALWAYS, 3_000_000);
 
-    expect(found).toEqual({ latenciesUs: sentUs.map(() => 5000), lost: 0, pending: 0 });
+    expect(found).toEqual({
+      latenciesUs: sentUs.map(() => 5000),
+      untilPlayedUs: sentUs.map(() => 6000),
+      lost: 0,
+      pending: 0,
+    });
   });
 
   it('takes a delay of more than all the pitches for what it is', () => {
@@ -123,7 +139,11 @@ describe('pairing what was said with what was heard', () => {
     const without = [...sentUs.keys()].filter((n) => n !== 7 && n !== 12 && n !== 13);
     const found = pair(sentUs, heardAfter(5000, without), ALWAYS, 3_000_000);
 
-    expect(found).toEqual({ latenciesUs: Array.from({ length: 27 }, () => 5000), lost: 3, pending: 0 });
+    expect(found).toMatchObject({
+      latenciesUs: Array.from({ length: 27 }, () => 5000),
+      lost: 3,
+      pending: 0,
+    });
   });
 
   it('leaves out a pitch that was not understood', () => {
@@ -143,7 +163,7 @@ describe('pairing what was said with what was heard', () => {
   it('counts only what left within the window', () => {
     const heard = heardAfter(5000, [0, 1, 2, 5, 6, 7, 8, 9, 11, 12]);
 
-    expect(pair(sentUs, heard, [600_000, 1_200_000], 1_300_000)).toEqual({
+    expect(pair(sentUs, heard, [600_000, 1_200_000], 1_300_000)).toMatchObject({
       latenciesUs: [5000, 5000, 5000, 5000, 5000],
       lost: 1,
       pending: 0,
@@ -157,7 +177,7 @@ describe('two ends of some calls', () => {
 
   it('tells a server that falls behind by the sound that did not come', () => {
     const sentUs = Array.from({ length: 20 }, (_, n) => n * PERIOD_US);
-    const heard = sentUs.map((at, n) => ({ pitch: n % 8, atUs: at + 3000 }));
+    const heard = sentUs.map((at, n) => ({ pitch: n % 8, atUs: at + 3000, playedUs: at + 3000 }));
     const said = { ...empty, sentUs, sentMs: 2000 };
     const from = { ends: [said, said], readUs: 2_000_000, refused: 0 };
     const to = {
@@ -173,7 +193,14 @@ describe('two ends of some calls', () => {
 
     expect(found).toMatchObject({ share: 0.75, lost: 0, pending: 8 });
     expect(found.latency.n).toBe(38);
-    const ok = { up: found.latency, down: found.latency, cpuPerCall: 0.1, memoryPerCallKiB: 1, lost: 0 };
+    const ok = {
+      up: found.latency,
+      down: found.latency,
+      played: found.untilPlayed,
+      cpuPerCall: 0.1,
+      memoryPerCallKiB: 1,
+      lost: 0,
+    };
     const run = { ...ok, bursts: 38, dropped: 0, shareUp: 1, shareDown: found.share, load: 0 };
     const contestant = {
       id: 'ours',
