@@ -1,129 +1,173 @@
 /**
- * The results as one page that needs nothing else: bars, latency curves and tables.
+ * The results as one page that needs nothing else: what was wanted beside what was measured, bars, latency curves, tables.
  *
  * @module
  */
 
+import { barsOf } from './bars.ts';
+import { bars, type Curve, curves, escaped, fixed, legend, STYLE, spark, table } from './draw.ts';
+import type { LongResult } from './long.ts';
 import type { OnsetSummary } from './pipecat/onsets.ts';
-import type { RelaySummary, Results } from './run.ts';
+import type { RelaySummary, Results } from './results.ts';
+import type { WebRtcResult } from './webrtc.ts';
+import { nameOfWorkers, type WorkersSummary } from './workers.ts';
 
-const COLOURS: Readonly<Record<string, string>> = {
-  bare: '#7a7a7a',
-  agents: '#c2691c',
-  ours: '#1c6ec2',
-  pipecat: '#6a3d9a',
-};
-
-const escaped = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
-const colour = (id: string) => COLOURS[id] ?? '#444';
-const fixed = (value: number, digits: number) => (Number.isFinite(value) ? value.toFixed(digits) : '–');
-
-interface Bar {
-  readonly label: string;
-  readonly value: number;
-  readonly id: string;
+/** What it must reach, each with what was found. */
+function barPart(results: Results): string {
+  const rows = barsOf(results).map(({ figure, bar, beyond, found, verdict, why }) => {
+    const cells = [figure, bar, beyond, found, verdict, why].map((cell) => `<td>${escaped(cell)}</td>`);
+    return `<tr class="${verdict.split(' ')[0]}">${cells.join('')}</tr>`;
+  });
+  const head = ['figure', 'bar', 'beyond', 'measured', '', 'where it is missed'];
+  return (
+    `<h2>What it must reach</h2><div class="wide bars"><table><thead><tr>${head.map((each) => `<th>${each}</th>`).join('')}</tr></thead>` +
+    `<tbody>${rows.join('')}</tbody></table></div>`
+  );
 }
 
-function bars(title: string, unit: string, all: readonly Bar[], digits: number): string {
-  const most = Math.max(...all.map(({ value }) => value), 0.000001);
-  const rows = all
-    .map(({ label, value, id }, row) => {
-      const width = Math.max(1, (value / most) * 420);
-      const y = row * 24;
-      return (
-        `<text x="215" y="${y + 15}" text-anchor="end">${escaped(label)}</text>` +
-        `<rect x="225" y="${y + 3}" width="${width.toFixed(1)}" height="16" fill="${colour(id)}"/>` +
-        `<text x="${(232 + width).toFixed(1)}" y="${y + 15}">${fixed(value, digits)} ${unit}</text>`
-      );
-    })
-    .join('');
-  return `<h3>${escaped(title)}</h3><svg role="img" viewBox="0 0 760 ${all.length * 24 + 4}">${rows}</svg>`;
+/** Over the number of calls: p50 dashed, p99 drawn through. */
+function overCalls(title: string, all: readonly RelaySummary[], way: 'upMs' | 'downMs'): string {
+  const steps = [...new Set(all.map(({ calls }) => calls))];
+  const [least, most] = [Math.min(...steps), Math.max(...steps)];
+  const x = (calls: number) => (most === least ? 0.5 : (calls - least) / (most - least));
+  const lines = [...new Set(all.map(({ contestant }) => contestant))].flatMap((id): Curve[] => {
+    const own = all.filter((each) => each.contestant === id && each.runs.length > 0);
+    const points = (which: 0 | 1) => own.map((each) => [x(each.calls), each[way][which]] as const);
+    return [
+      { id, points: points(1) },
+      { id, isDashed: true, points: points(0) },
+    ];
+  });
+  const ticks = steps.map((calls) => [x(calls), String(calls)] as const);
+  return curves(title, lines, { ticks, title: 'calls at once' }, 5);
 }
 
-/** Latency over the share of frames; the right end is where it hurts, so the share is drawn by its nines. */
-function curves(title: string, all: readonly RelaySummary[], way: 'up' | 'down'): string {
-  const [width, height] = [700, 240];
-  const x = (share: number) => 50 + (Math.log10(1 / (1 - Math.min(share, 0.999))) / 3) * (width - 70);
-  const most = Math.max(1, ...all.flatMap(({ runs }) => runs.map((run) => run[way].curve.at(-1)?.[1] ?? 0)));
-  const y = (ms: number) => height - 30 - (ms / most) * (height - 50);
-  const lines = all
-    .flatMap(({ contestant, runs }) =>
-      runs.map((run) => {
-        const points = run[way].curve.map(([share, ms]) => `${x(share).toFixed(1)},${y(ms).toFixed(1)}`);
-        return `<polyline fill="none" stroke="${colour(contestant)}" stroke-width="2" points="${points.join(' ')}"/>`;
+/** Over the share of the frames; the right end is where it hurts, so the share is drawn by its nines. */
+function overFrames(title: string, all: readonly RelaySummary[], way: 'up' | 'down'): string {
+  const x = (share: number) => Math.log10(1 / (1 - Math.min(share, 0.999))) / 3;
+  const lines = all.flatMap(({ contestant, runs }) =>
+    runs.map(
+      (run): Curve => ({
+        id: contestant,
+        points: run[way].curve.map(([share, ms]) => [x(share), ms] as const),
       }),
-    )
-    .join('');
-  const shares = [0, 0.5, 0.9, 0.99, 0.999]
-    .map(
-      (share) =>
-        `<text x="${x(share).toFixed(1)}" y="${height - 10}" text-anchor="middle">${share * 100} %</text>`,
-    )
-    .join('');
-  const grid = [0, 0.5, 1]
-    .map((part) => {
-      const at = y(most * part).toFixed(1);
-      return `<line x1="50" x2="${width - 20}" y1="${at}" y2="${at}" stroke="#ddd"/><text x="45" y="${at}" text-anchor="end">${fixed(most * part, 1)}</text>`;
-    })
-    .join('');
-  return `<h3>${escaped(title)}</h3><svg role="img" viewBox="0 0 ${width} ${height}">${grid}${lines}${shares}</svg>`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = (tag: string, row: readonly (string | number)[]) =>
-    row.map((cell) => `<${tag}>${escaped(String(cell))}</${tag}>`).join('');
-  return `<table><tr>${cells('th', head)}</tr>${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('')}</table>`;
+    ),
+  );
+  const ticks = [0, 0.5, 0.9, 0.99, 0.999].map((share) => [x(share), `${share * 100} %`] as const);
+  return curves(title, lines, { ticks, title: 'share of the frames that are earlier' });
 }
 
 function relayPart(relay: readonly RelaySummary[]): string {
   const steps = [...new Set(relay.map(({ calls }) => calls))];
+  const names = [...new Map(relay.map(({ contestant: id, name }) => [id, { id, name }])).values()];
   const parts = steps.map((calls) => {
     const all = relay.filter((each) => each.calls === calls);
-    const named = (value: (each: RelaySummary) => number) =>
-      all.map((each) => ({ label: each.name, id: each.contestant, value: value(each) }));
+    const bar = (value: (each: RelaySummary) => number, spread?: (each: RelaySummary) => [number, number]) =>
+      all.map((each) => ({
+        label: each.name,
+        id: each.contestant,
+        value: each.runs.length > 0 ? value(each) : Number.NaN,
+        ...(spread && each.runs.length > 0 ? { spread: spread(each) } : {}),
+      }));
+    const cpu = bar(
+      (each) => each.cpuPerCall * 100,
+      ({ cpuSpread: [least, most] }) => [least * 100, most * 100],
+    );
     return (
-      `<h2>${calls} calls</h2>` +
-      bars(
-        'CPU of a call',
-        '% of a core',
-        named((each) => each.cpuPerCall * 100),
-        3,
-      ) +
+      `<h3>${calls} calls</h3>` +
+      bars('CPU of a call; the line is from the smallest run to the largest', '% of a core', cpu, 3) +
       bars(
         'resident memory that a call adds',
         'KiB',
-        named((each) => each.memoryKiB),
+        bar((each) => each.memoryKiB),
         0,
       ) +
-      curves('latency up (caller to model), ms, share of the frames', all, 'up') +
-      curves('latency down (model to caller), ms, share of the frames', all, 'down')
+      overFrames('latency up (caller to model), each run', all, 'up') +
+      overFrames('latency down (model to caller), each run', all, 'down')
     );
   });
   const rows = relay.map((each) => [
     each.name,
     each.calls,
     fixed(each.cpuPerCall * 100, 3),
-    each.cpuSpread.map((share) => fixed(share * 100, 3)).join(' to '),
+    each.runs.length === 0 ? '–' : each.cpuSpread.map((share) => fixed(share * 100, 3)).join(' to '),
     each.upMs.map((ms) => fixed(ms, 2)).join(' / '),
     each.downMs.map((ms) => fixed(ms, 2)).join(' / '),
-    each.memoryKiB,
+    fixed(each.memoryKiB, 0),
     each.lost,
+    endsOf(each),
     each.runs.length,
     each.saturated ? 'yes' : 'no',
   ]);
-  const head = [
-    '',
-    'calls',
-    'CPU %',
-    'spread',
-    'up p50/p99/max ms',
-    'down p50/p99/max ms',
-    'KiB',
-    'lost',
-    'runs',
-    'saturated',
+  const head = ['', 'calls', 'CPU %', 'spread', 'up p50/p99/max ms', 'down p50/p99/max ms', 'KiB', 'lost'];
+  return (
+    `<h2>Phone relay</h2>${legend(names)}` +
+    overCalls('latency up (caller to model): p99, and p50 dashed', relay, 'upMs') +
+    overCalls('latency down (model to caller): p99, and p50 dashed', relay, 'downMs') +
+    table([...head, 'ends, cores', 'runs', 'saturated'], rows) +
+    parts.join('')
+  );
+}
+
+/** Cores that callers and model took, at most, in one of the runs. */
+function endsOf({ runs }: RelaySummary): string {
+  const all = runs.map(({ endsCpu }) => (endsCpu ? endsCpu.carriers + endsCpu.model : Number.NaN));
+  return fixed(Math.max(...all), 2);
+}
+
+function workersPart(all: readonly WorkersSummary[]): string {
+  const rows = all.map((each) => [
+    nameOfWorkers(each),
+    each.calls,
+    fixed(each.cpuPerCall * 100, 3),
+    each.cpuSpread.map((share) => fixed(share * 100, 3)).join(' to '),
+    fixed(each.primaryCpu * 100, 2),
+    each.upMs.map((ms) => fixed(ms, 2)).join(' / '),
+    each.downMs.map((ms) => fixed(ms, 2)).join(' / '),
+    each.dropped,
+    each.runs,
+  ]);
+  const head = ['', 'calls', 'CPU of a call %', 'spread', 'listening %', 'up p50/p99 ms', 'down p50/p99 ms'];
+  return `<h2>Workers</h2>${table([...head, 'dropped', 'runs'], rows)}`;
+}
+
+function webrtcPart({ complexity, runs, parts }: WebRtcResult): string {
+  const rows = runs.map((run) => [
+    run.calls,
+    fixed(run.cpuPerCall * 100, 2),
+    fixed(1 / run.cpuPerCall, 0),
+    `${fixed(run.in.p50Ms, 1)} / ${fixed(run.in.p99Ms, 1)} (${run.in.n})`,
+    `${fixed(run.out.p50Ms, 1)} / ${fixed(run.out.p99Ms, 1)} (${run.out.n})`,
+    fixed(run.loopDelayP99Ms, 1),
+    run.missing,
+  ]);
+  const head = ['calls', 'CPU of a call %', 'calls for a core', 'in p50/p99 ms (n)', 'out p50/p99 ms (n)'];
+  return (
+    `<h2>WebRTC</h2><p>Opus both ways, complexity ${complexity}, FEC on; two in five agents speak at any time.</p>` +
+    table([...head, 'loop p99 ms', 'missing'], rows) +
+    table(
+      ['a frame of 20 ms', 'µs'],
+      parts.map(({ name, us }) => [name, us]),
+    )
+  );
+}
+
+function longPart(long: LongResult): string {
+  const head = ['calls', 'virtual minutes', 'took s', 'heap KiB per call and minute', 'collections %'];
+  const row = [
+    long.calls,
+    long.virtualMinutes,
+    long.tookS,
+    long.heapSlopeKiB,
+    fixed(long.gcShare * 100, 1),
+    fixed(long.loopDelayP99Ms, 2),
+    fixed(long.step.p99Ms, 2),
+    long.sessionsReplaced,
   ];
-  return table(head, rows) + parts.join('');
+  return (
+    `<h2>Long</h2>${table([...head, 'loop delay p99 ms', 'step p99 ms', 'sessions replaced'], [row])}` +
+    spark(`the collected heap over ${long.virtualMinutes} minutes`, long.heapMiB, 'MiB')
+  );
 }
 
 function onsetPart(title: string, all: readonly OnsetSummary[]): string {
@@ -155,20 +199,29 @@ function onsetPart(title: string, all: readonly OnsetSummary[]): string {
   return `<h2>${escaped(title)}</h2>${table(head, rows)}`;
 }
 
+function runPart({ runs }: Results): string {
+  const rows = Object.entries(runs).map(([part, run]) => [
+    part,
+    run.date,
+    run.command,
+    fixed(run.tookS, 0),
+    run.load.map((each) => fixed(each, 2)).join(' to '),
+  ]);
+  return `<h2>Where the figures are from</h2>${table(['part', 'date', 'command', 'took s', 'load average'], rows)}`;
+}
+
 export function renderReport(results: Results): string {
-  const { machine, load, relay, memory, reaction, micro, long, start, webrtc, pipecat } = results;
-  const [first, last] = load;
+  const { machine, relay, memory, reaction, micro, long, start, webrtc, pipecat, workers } = results;
   const body = [
-    `<h1>What a call costs</h1><p>${escaped(results.date)}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${escaped(machine.node)}; ` +
-      `<code>${escaped(results.command)}</code>; load average ${fixed(first, 2)} at the beginning, ${fixed(last, 2)} at the end. ` +
-      'How it is measured: bench/README.md.</p>',
-    relay ? `<h2>Phone relay</h2>${relayPart(relay)}` : '',
+    `<h1>What a call costs</h1><p>${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${escaped(machine.node)}. ` +
+      'How it is measured: bench/README.md. Profiles: bench/profiles.</p>',
+    barPart(results),
+    relay ? relayPart(relay) : '',
     pipecat ? onsetPart('Phone relay by onsets', pipecat.phone) : '',
     pipecat ? onsetPart('Calls from web pages by onsets', pipecat.web) : '',
     pipecat?.whyNot ? `<p>Pipecat is left out: ${escaped(pipecat.whyNot)}.</p>` : '',
-    memory
-      ? `<h2>Memory of an idle call</h2>${table(['calls', 'resident KiB', 'heap KiB', 'outside the heap KiB'], [[memory.calls, memory.residentKiBPerCall, memory.heapKiBPerCall, memory.externalKiBPerCall]])}`
-      : '',
+    webrtc ? webrtcPart(webrtc) : '',
+    workers ? workersPart(workers) : '',
     reaction
       ? `<h2>Reaction</h2>${table(
           ['from, to', 'n', 'p50 ms', 'p99 ms', 'max ms'],
@@ -181,44 +234,21 @@ export function renderReport(results: Results): string {
           ]),
         )}`
       : '',
+    long ? longPart(long) : '',
+    memory
+      ? `<h2>Memory of an idle call</h2>${table(['calls', 'resident KiB', 'heap KiB', 'outside the heap KiB'], [[memory.calls, memory.residentKiBPerCall, memory.heapKiBPerCall, memory.externalKiBPerCall]])}`
+      : '',
+    start
+      ? `<h2>Start</h2>${table(['runs', 'median ms', 'spread ms', 'bare node ms'], [[start.runs, start.medianMs, start.spreadMs.join(' to '), start.bareNodeMs]])}`
+      : '',
     micro
       ? `<h2>A frame of 20 ms</h2>${table(
           ['', 'ns', 'bytes'],
           micro.map(({ name, nsPerFrame, bytesPerFrame }) => [name, nsPerFrame, bytesPerFrame]),
         )}`
       : '',
-    long
-      ? `<h2>Long</h2>${table(
-          [
-            'calls',
-            'virtual minutes',
-            'took s',
-            'heap KiB per call and minute',
-            'collections %',
-            'step p99 ms',
-          ],
-          [
-            [
-              long.calls,
-              long.virtualMinutes,
-              long.tookS,
-              long.heapSlopeKiB,
-              fixed(long.gcShare * 100, 1),
-              long.step.p99Ms ?? 'too few',
-            ],
-          ],
-        )}`
-      : '',
-    start
-      ? `<h2>Start</h2>${table(['runs', 'median ms', 'spread ms', 'bare node ms'], [[start.runs, start.medianMs, start.spreadMs.join(' to '), start.bareNodeMs]])}`
-      : '',
-    webrtc ? `<h2>WebRTC</h2><pre>${escaped(JSON.stringify(webrtc, null, 1))}</pre>` : '',
+    runPart(results),
   ];
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>What a call costs</title><style>
-body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
-svg{width:100%;max-width:760px;font:12px system-ui,sans-serif}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.2rem .6rem;border-bottom:1px solid #ddd;text-align:left}
-</style>${body.join('\n')}</html>
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>What a call costs</title><style>${STYLE}</style></head><body>${body.join('\n')}</body></html>
 `;
 }

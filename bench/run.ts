@@ -1,140 +1,73 @@
 /**
- * `npm run bench`: everything that is measured, in a form of under five minutes (`--full`: an hour and more). Prints
- * tables, writes `results.json` and draws `report.html`. Parts by name: `npm run bench -- relay micro`.
+ * `npm run bench`: everything that is measured, in a form of under five minutes (`--full`: an hour and more; `--try`: each part
+ * as small as it can be, to see that it works). Prints tables, writes `results.json` and draws `report.html`, after each part;
+ * `--try` writes them into a folder for temporary files. Parts by name: `npm run bench -- relay micro`.
  *
  * @module
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, totalmem } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { median, spread } from './lib/histogram.ts';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { barsOf } from './bars.ts';
+import type { gateCheck } from './gate.ts';
 import type { LongResult } from './long.ts';
-import { type MemoryResult, memory } from './memory.ts';
+import { memory } from './memory.ts';
 import type { MicroResult } from './micro.ts';
-import { type PipecatResult, pipecatPart } from './pipecat/index.ts';
-import { type ReactionResult, reaction } from './reaction.ts';
-import { agents, bare, type Contestant, ours } from './relay/contestants.ts';
-import { type RelayRun, runRelay } from './relay/relay.ts';
+import { pipecatPart } from './pipecat/index.ts';
+import { reaction } from './reaction.ts';
+import { relayPart } from './relay-part.ts';
 import { renderReport } from './report.ts';
-import { type StartResult, startTimes } from './start.ts';
+import type { Part, Results } from './results.ts';
+import { startTimes } from './start.ts';
+import type { WebRtcResult } from './webrtc.ts';
+import { workers } from './workers.ts';
 
-export interface Results {
-  readonly date: string;
-  readonly command: string;
-  readonly machine: { readonly cores: number; readonly memoryGiB: number; readonly node: string };
-  /** Load average of a minute at the beginning and at the end: 1.5 and more on two cores is a busy machine. */
-  load: [number, number];
-  relay?: readonly RelaySummary[];
-  memory?: MemoryResult;
-  reaction?: readonly ReactionResult[];
-  micro?: readonly MicroResult[];
-  long?: LongResult;
-  start?: StartResult;
-  pipecat?: PipecatResult;
-  /** Written by `bench/webrtc.ts`. */
-  webrtc?: unknown;
-}
-
-/** Medians of the runs of one contestant at one number of calls. */
-export interface RelaySummary {
-  readonly contestant: Contestant['id'];
-  readonly name: string;
-  readonly calls: number;
-  readonly runs: readonly RelayRun[];
-  /** It did not take that many calls, or lost some. */
-  readonly saturated: boolean;
-  readonly cpuPerCall: number;
-  readonly cpuSpread: readonly [number, number];
-  readonly upMs: readonly [p50: number, p99: number, max: number];
-  readonly downMs: readonly [p50: number, p99: number, max: number];
-  readonly memoryKiB: number;
-  readonly lost: number;
-}
-
-/** Above this a contestant is not asked to take more calls. */
-const LIMIT_P99_MS = 20;
 const HERE = new URL('./', import.meta.url);
-const CONTESTANTS = [bare, agents, ours];
-
 const args = process.argv.slice(2);
-const isFull = args.includes('--full');
+const [isFull, isTry] = [args.includes('--full'), args.includes('--try')];
 const wanted = args.filter((each) => !each.startsWith('--'));
-const wants = (part: string) => wanted.length === 0 || wanted.includes(part);
 
-function summary({ id, name }: Contestant, calls: number, all: readonly (RelayRun | null)[]): RelaySummary {
-  const runs = all.filter((run) => run !== null);
-  const of = (pick: (run: RelayRun) => number) => median(runs.map(pick));
-  return {
-    contestant: id,
-    name,
-    calls,
-    runs,
-    saturated: runs.length < all.length || runs.some((run) => run.dropped > 0),
-    cpuPerCall: of((run) => run.cpuPerCall),
-    cpuSpread: spread(runs.map((run) => run.cpuPerCall)),
-    upMs: [of((run) => run.up.p50Ms), of((run) => run.up.p99Ms ?? Number.NaN), of((run) => run.up.maxMs)],
-    downMs: [
-      of((run) => run.down.p50Ms),
-      of((run) => run.down.p99Ms ?? Number.NaN),
-      of((run) => run.down.maxMs),
-    ],
-    memoryKiB: of((run) => run.memoryPerCallKiB),
-    lost: runs.reduce((sum, run) => sum + run.lostUp + run.lostDown, 0),
-  };
-}
+/** How much of each part is measured. */
+const SHORT = {
+  starts: 5,
+  reactions: 1200,
+  idleCalls: 150,
+  longMinutes: 1,
+  relay: { steps: [100, 300], rounds: 2, warmMs: 3000, measureMs: 6000, stopsWhenLate: false },
+  workers: { steps: [100], rounds: 1, measureMs: 4000 },
+  webrtc: { seconds: 8, counts: [20] },
+};
+const FULL: typeof SHORT = {
+  starts: 11,
+  reactions: 5000,
+  idleCalls: 300,
+  longMinutes: 60,
+  relay: {
+    steps: [100, 200, 300, 500, 700, 1000],
+    rounds: 3,
+    warmMs: 3000,
+    measureMs: 15_000,
+    // A contestant that is late is not asked to take more calls.
+    stopsWhenLate: true,
+  },
+  workers: { steps: [100, 300], rounds: 3, measureMs: 8000 },
+  webrtc: { seconds: 20, counts: [1, 20, 50, 60, 80] },
+};
+const TRY: typeof SHORT = {
+  starts: 1,
+  reactions: 50,
+  idleCalls: 10,
+  longMinutes: 0.1,
+  relay: { steps: [6, 10], rounds: 1, warmMs: 500, measureMs: 1000, stopsWhenLate: false },
+  workers: { steps: [6], rounds: 1, measureMs: 1000 },
+  webrtc: { seconds: 2, counts: [2] },
+};
+const size = isTry ? TRY : isFull ? FULL : SHORT;
 
-/** In turn, so that what the machine does meanwhile hits all of them. */
-async function relay(): Promise<RelaySummary[]> {
-  const steps = isFull ? [100, 200, 300, 500, 700, 1000] : [100, 300];
-  const rounds = isFull ? 3 : 2;
-  const summaries: RelaySummary[] = [];
-  const out = new Set<string>();
-  for (const calls of steps) {
-    const runs = new Map(CONTESTANTS.map((each) => [each.id, [] as (RelayRun | null)[]]));
-    for (let round = 0; round < rounds; round += 1) {
-      for (const contestant of CONTESTANTS) {
-        if (out.has(contestant.id)) continue;
-        const measureMs = isFull ? 15_000 : 6000;
-        runs.get(contestant.id)?.push(await runRelay(contestant, { calls, warmMs: 3000, measureMs }));
-      }
-    }
-    for (const contestant of CONTESTANTS) {
-      const all = runs.get(contestant.id) ?? [];
-      if (all.length === 0) continue;
-      const found = summary(contestant, calls, all);
-      summaries.push(found);
-      print(found);
-      // The short form has two steps, and both are wanted; a machine with other work would end it at the first.
-      const isLate = isFull && Math.max(found.upMs[1], found.downMs[1]) > LIMIT_P99_MS;
-      if (found.saturated || isLate) out.add(contestant.id);
-    }
-  }
-  return summaries;
-}
-
-function print({
-  name,
-  calls,
-  cpuPerCall,
-  cpuSpread,
-  upMs,
-  downMs,
-  memoryKiB,
-  lost,
-  saturated,
-}: RelaySummary) {
-  const three = (ms: readonly number[]) => ms.map((each) => each.toFixed(2)).join(' / ');
-  const percent = (share: number) => (share * 100).toFixed(3);
-  console.log(
-    `${name.padEnd(32)} ${String(calls).padStart(4)} calls  ${percent(cpuPerCall)} % of a core each ` +
-      `(${cpuSpread.map(percent).join(' to ')})  up ${three(upMs)}  down ${three(downMs)} ms  ` +
-      `${memoryKiB} KiB  ${lost} lost${saturated ? '  SATURATED' : ''}`,
-  );
-}
-
-/** Parts that want a process with a wide young generation, so that allocations can be counted. */
+/** In a process of its own: with flags of its own, or to count all of its threads and nothing else. */
 function apart<T>(path: string, flags: readonly string[], ...rest: readonly string[]): T {
   const file = fileURLToPath(new URL(path, HERE));
   const all = ['--disable-warning=ExperimentalWarning', ...flags, file, ...rest, '--json'];
@@ -147,68 +80,111 @@ function apart<T>(path: string, flags: readonly string[], ...rest: readonly stri
   return JSON.parse(stdout) as T;
 }
 
-const OUT = new URL('results.json', HERE);
-const before: Partial<Results> =
-  wanted.length > 0 && existsSync(OUT) ? (JSON.parse(readFileSync(OUT, 'utf8')) as Results) : {};
+const COUNTED = ['--expose-gc', '--max-semi-space-size=256'];
+
+/** Quick ones first, those that heat the machine last. */
+const PARTS: { readonly [P in Part]: () => Promise<Required<Results>[P]> | Required<Results>[P] } = {
+  start: () => startTimes(size.starts),
+  micro: () => [
+    ...apart<MicroResult[]>('micro.ts', COUNTED),
+    apart<ReturnType<typeof gateCheck>>('gate.ts', COUNTED),
+  ],
+  reaction: () => reaction(size.reactions),
+  memory: () => memory(size.idleCalls),
+  long: () => apart<LongResult>('long.ts', ['--expose-gc'], String(size.longMinutes), '100'),
+  webrtc: () =>
+    apart<WebRtcResult>('webrtc.ts', [], String(size.webrtc.seconds), ...size.webrtc.counts.map(String)),
+  workers: () => workers(size.workers.steps, size.workers.rounds, size.workers.measureMs),
+  relay: () => relayPart(size.relay),
+  pipecat: () => pipecatPart(isFull),
+};
+
+const folder = isTry ? pathToFileURL(`${mkdtempSync(join(tmpdir(), 'bench-try-'))}/`) : HERE;
+const OUT = new URL('results.json', folder);
+// Parts that are not measured now stay as they were, with the date of theirs.
+const before: Partial<Results> = existsSync(OUT) ? (JSON.parse(readFileSync(OUT, 'utf8')) as Results) : {};
 const results: Results = {
   ...before,
-  date: new Date().toISOString().slice(0, 10),
-  command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
   machine: {
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
     node: process.version,
   },
-  load: [loadavg()[0] ?? 0, 0],
+  runs: before.runs ?? {},
 };
+const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
+const seconds = (fromMs: number) => Math.round((performance.now() - fromMs) / 100) / 10;
+const load = () => Math.round((loadavg()[0] ?? 0) * 100) / 100;
 
-if (wants('start')) {
-  results.start = await startTimes(isFull ? 11 : 5);
-  const { medianMs, spreadMs, bareNodeMs } = results.start;
-  console.log(
-    `start to listening: ${medianMs} ms (${spreadMs.join(' to ')}); a bare node ${bareNodeMs} ms\n`,
-  );
+async function measure<P extends Part>(part: P): Promise<void> {
+  const [startedAt, loadBefore] = [performance.now(), load()];
+  console.log(`\n${part}`);
+  results[part] = (await PARTS[part]()) as Results[P];
+  results.runs[part] = {
+    date: new Date().toISOString().slice(0, 10),
+    command,
+    tookS: seconds(startedAt),
+    load: [loadBefore, load()],
+  };
+  print(part);
+  writeFileSync(OUT, `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(new URL('report.html', folder), renderReport(results));
 }
-if (wants('micro')) {
-  results.micro = apart<MicroResult[]>('micro.ts', ['--expose-gc', '--max-semi-space-size=256']);
-  for (const { name, nsPerFrame, bytesPerFrame } of results.micro)
-    console.log(
-      `${name.padEnd(62)} ${String(nsPerFrame).padStart(8)} ns ${String(bytesPerFrame).padStart(6)} bytes`,
-    );
-  console.log();
-}
-if (wants('reaction')) {
-  results.reaction = await reaction();
-  for (const { name, found } of results.reaction)
-    console.log(
-      `${name.padEnd(60)} p50 ${found.p50Ms}  p99 ${found.p99Ms ?? '-'}  max ${found.maxMs} ms  (n ${found.n})`,
-    );
-  console.log();
-}
-if (wants('memory')) {
-  results.memory = await memory(isFull ? 300 : 150);
-  const { residentKiBPerCall, heapKiBPerCall, externalKiBPerCall } = results.memory;
-  console.log(
-    `an idle call: ${residentKiBPerCall} KiB resident (${heapKiBPerCall} heap, ${externalKiBPerCall} outside)\n`,
-  );
-}
-if (wants('long')) {
-  results.long = apart<LongResult>('long.ts', ['--expose-gc'], isFull ? '60' : '1', '100');
-  const { virtualMinutes, heapSlopeKiB, gcShare, step } = results.long;
-  console.log(
-    `${virtualMinutes} min of 100 calls: heap ${heapSlopeKiB} KiB per call and minute, ` +
-      `collections ${(gcShare * 100).toFixed(1)} %, one step p99 ${step.p99Ms} ms\n`,
-  );
-}
-if (wants('relay')) results.relay = await relay();
-if (wants('pipecat')) results.pipecat = await pipecatPart(isFull);
-const webrtc = new URL('webrtc-results.json', HERE);
-if (existsSync(webrtc)) results.webrtc = JSON.parse(readFileSync(webrtc, 'utf8'));
-results.load[1] = loadavg()[0] ?? 0;
 
-writeFileSync(OUT, `${JSON.stringify(results, null, 1)}\n`);
-writeFileSync(new URL('report.html', HERE), renderReport(results));
+/** The parts that say nothing while they run. */
+function print(part: Part): void {
+  const { start, micro, reaction: reactions, memory: idle, long, webrtc } = results;
+  if (part === 'start' && start)
+    console.log(
+      `${start.medianMs} ms to listening (${start.spreadMs.join(' to ')}); a bare node ${start.bareNodeMs} ms`,
+    );
+  if (part === 'micro')
+    for (const { name, nsPerFrame, bytesPerFrame } of micro ?? [])
+      console.log(
+        `${name.padEnd(62)} ${String(nsPerFrame).padStart(8)} ns ${String(bytesPerFrame).padStart(6)} bytes`,
+      );
+  if (part === 'reaction')
+    for (const { name, found } of reactions ?? [])
+      console.log(
+        `${name.padEnd(60)} p50 ${found.p50Ms}  p99 ${found.p99Ms ?? '-'}  max ${found.maxMs} ms  (n ${found.n})`,
+      );
+  if (part === 'memory' && idle)
+    console.log(
+      `an idle call: ${idle.residentKiBPerCall} KiB resident (${idle.heapKiBPerCall} heap, ${idle.externalKiBPerCall} outside)`,
+    );
+  if (part === 'long' && long)
+    console.log(
+      `${long.virtualMinutes} min of ${long.calls} calls in ${long.tookS} s: heap ${long.heapSlopeKiB} KiB per call and minute, ` +
+        `collections ${(long.gcShare * 100).toFixed(1)} %, event loop p99 ${long.loopDelayP99Ms ?? '-'} ms, ` +
+        `one step p99 ${long.step.p99Ms ?? '-'} ms, ${long.sessionsReplaced} model sessions replaced`,
+    );
+  if (part === 'webrtc')
+    for (const { calls, cpuPerCall, in: inward, out } of webrtc?.runs ?? [])
+      console.log(
+        `${String(calls).padStart(4)} calls  ${(cpuPerCall * 100).toFixed(2)} % of a core each, ${(1 / cpuPerCall).toFixed(0)} for a core  ` +
+          `in ${inward.p50Ms}/${inward.p99Ms ?? '-'}  out ${out.p50Ms}/${out.p99Ms ?? '-'} ms (n ${inward.n}, ${out.n})`,
+      );
+}
+
+const unknown = wanted.filter((each) => !(each in PARTS));
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}. There are: ${Object.keys(PARTS).join(', ')}.`);
+  process.exit(2);
+}
+const startedAt = performance.now();
+const failed: string[] = [];
+for (const part of Object.keys(PARTS) as Part[]) {
+  if (wanted.length > 0 && !wanted.includes(part)) continue;
+  await measure(part).catch((error: unknown) => {
+    failed.push(part);
+    console.error(error);
+  });
+}
+console.log();
+for (const { figure, bar, found, verdict } of barsOf(results))
+  console.log(`${verdict.padEnd(12)} ${figure}: ${found} (${bar})`);
 console.log(
-  `\nbench/results.json and bench/report.html; load average ${results.load.map((l) => l.toFixed(2)).join(' to ')}`,
+  `\n${fileURLToPath(OUT)} and report.html; ${Math.round(seconds(startedAt))} s` +
+    `${failed.length > 0 ? `; FAILED: ${failed.join(', ')}` : ''}`,
 );
-process.exit(0);
+process.exit(failed.length > 0 ? 1 : 0);
