@@ -163,7 +163,7 @@ async function build({ init, read, config, peer, parts, undo, close }: BuildOpti
   await channel.listen();
   void projector.project();
 
-  const files = media && new HostFiles({ media, roots: init.mediaRoots ?? [], logger });
+  const files = media && new HostFiles({ media, store, roots: init.mediaRoots ?? [], logger });
   return {
     facts: {
       protocol: PROTOCOL_VERSION,

@@ -9,6 +9,7 @@ import { open, realpath } from 'node:fs/promises';
 import { basename, isAbsolute, relative } from 'node:path';
 import { MAX_ATTACHMENT_BYTES, type Media } from '../media/index.ts';
 import type { Logger } from '../observe/index.ts';
+import type { Store } from '../store/index.ts';
 
 /** Files of one message; more are left out. */
 export const MAX_FILES = 10;
@@ -19,6 +20,7 @@ const SEND_FILE = 'send_file';
 
 export interface HostFilesOptions {
   readonly media: Pick<Media, 'run' | 'uses' | 'store' | 'poke' | 'clock'>;
+  readonly store: Pick<Store, 'openTurn' | 'commitTurn'>;
   /** Absolute. */
   readonly roots: readonly string[];
   readonly logger: Logger;
@@ -50,42 +52,50 @@ export class HostFiles {
   }
 
   async #send(call: FilesCall, paths: readonly string[], caption: string): Promise<number> {
-    const { media, logger } = this.#options;
+    const { media, store, logger } = this.#options;
+    // A turn of its own, below those of the caller, and over at once: there is no answer of a model's to wait for.
+    const turn = -++this.#count;
     let taken = 0;
-    for (const path of paths.slice(0, MAX_FILES)) {
-      try {
-        await this.#sendOne(call, path, caption);
-        taken++;
-      } catch {
-        logger.warn({ callId: call.id }, 'a file of the host’s could not be sent to the caller');
+    try {
+      const at = media.clock.wallNow();
+      await store.openTurn({ callId: call.id, turn, sessionKey: call.sessionKey, startedAt: at });
+      await store.commitTurn(call.id, turn, { finalAt: at });
+      for (const path of paths.slice(0, MAX_FILES)) {
+        if (await this.#sendOne(call, turn, path, caption)) taken++;
       }
+      if (taken > 0) await media.store.recoverReplies(media.clock.wallNow(), MAX_FILES);
+    } catch {
+      logger.warn({ callId: call.id }, 'the host’s files for the caller could not be written down');
     }
-    if (taken > 0) {
-      // Nothing waits for a model's answer here: what belongs to a complete turn goes out now.
-      await media.store.recoverReplies(media.clock.wallNow(), MAX_FILES).catch(() => {});
-      media.poke();
-    }
+    if (taken > 0) media.poke();
     return taken;
   }
 
-  async #sendOne({ id, sessionKey }: FilesCall, path: string, caption: string): Promise<void> {
-    const toolCallId = `host-${id}-${++this.#count}`;
-    await this.#options.media.run(
-      SEND_FILE,
-      // Turn 0 is the call itself.
-      { callId: id, sessionKey, toolCallId, turn: 0 },
-      new AbortController().signal,
-      async () => {
-        const name = basename(path);
-        const bytes = await this.#read(path);
-        return {
-          bytes,
-          name,
-          caption: caption === '' ? name : caption,
-          fallback: `I have a file for you: ${name}.`,
-        };
-      },
-    );
+  async #sendOne(call: FilesCall, turn: number, path: string, caption: string): Promise<boolean> {
+    const { media, logger } = this.#options;
+    const { id: callId, sessionKey } = call;
+    const toolCallId = `host-${callId}-${++this.#count}`;
+    try {
+      await media.run(
+        SEND_FILE,
+        { callId, sessionKey, toolCallId, turn },
+        new AbortController().signal,
+        async () => {
+          const name = basename(path);
+          const bytes = await this.#read(path);
+          return {
+            bytes,
+            name,
+            caption: caption === '' ? name : caption,
+            fallback: `I have a file for you: ${name}.`,
+          };
+        },
+      );
+      return true;
+    } catch {
+      logger.warn({ callId }, 'a file of the host’s could not be sent to the caller');
+      return false;
+    }
   }
 
   async #read(path: string): Promise<Uint8Array> {

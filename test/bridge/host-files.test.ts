@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HostFiles, MAX_FILES, MAX_WAITING_MESSAGES } from '../../src/bridge/host-files.ts';
+import { turnRows } from '../../src/bridge/turn-rows.ts';
 import { mediaSchema } from '../../src/config-media.ts';
 import { createMediaTools, WorkspacePolicy } from '../../src/host/index.ts';
 import { MAX_ATTACHMENT_BYTES, Media } from '../../src/media/index.ts';
@@ -46,9 +47,9 @@ describe('files that the agent sends to a caller', () => {
       identityStrength: 'authenticated',
       startedAt: 0,
     });
+    // The call has begun, and nobody has said anything yet.
     await store.openTurn({ callId: 'c1', turn: 0, sessionKey: CALL.sessionKey, startedAt: 0 });
-    await store.commitTurn('c1', 0, { finalAt: 1 });
-    files = new HostFiles({ media, roots: [workspace], logger: silentLogger });
+    files = new HostFiles({ media, store, roots: [workspace], logger: silentLogger });
   });
   afterEach(async () => {
     await media.close();
@@ -90,6 +91,8 @@ describe('files that the agent sends to a caller', () => {
     // Its page is not there yet; the first attempt was made all the same.
     const [row] = await store.listOutbox({ callId: 'c1' });
     expect(row).toMatchObject({ status: 'retryable', lastError: 'not_ready' });
+    // And nothing of it is a turn of the session's.
+    expect((await store.listUnprojectedTurns(10)).flatMap(turnRows)).toEqual([]);
   });
 
   it('are none when the call may not have any', async () => {

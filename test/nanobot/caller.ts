@@ -31,10 +31,13 @@ function recording(seconds: number): Buffer {
 export function dial(
   url: string,
   callSid: string,
-  more: Partial<Omit<Parameters<typeof FakeCarrier.dial>[0], 'authToken'>> = {},
+  more: Partial<Omit<Parameters<typeof FakeCarrier.dial>[0], 'authToken'>> & {
+    readonly accountSid?: string;
+  } = {},
 ): ReturnType<typeof FakeCarrier.dial> {
-  const target = { webhookUrl: `${url}/twilio/voice`, authToken: AUTH_TOKEN, ...more };
-  return FakeCarrier.dial(target, { clock: realClock, callSid });
+  const { accountSid, ...rest } = more;
+  const target = { webhookUrl: `${url}/twilio/voice`, authToken: AUTH_TOKEN, ...rest };
+  return FakeCarrier.dial(target, { clock: realClock, callSid, ...(accountSid && { accountSid }) });
 }
 
 /** The caller's question, as µ-law at 8 kHz. */

@@ -21,11 +21,13 @@ const CHAT = '6b1f5a52-0f3c-4c0e-9a53-0d0b9a3e5a11';
 
 /** Twilio's REST interface, as far as a call that we place needs it. */
 class TwilioDouble {
+  /** Calls that we placed. */
   readonly placed: Record<string, string>[] = [];
   readonly #server: Server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    this.placed.push({ path: request.url ?? '', ...Object.fromEntries(new URLSearchParams(body)) });
+    if (request.url?.endsWith('/Calls.json'))
+      this.placed.push({ path: request.url, ...Object.fromEntries(new URLSearchParams(body)) });
     response.writeHead(201, { 'content-type': 'application/json' }).end('{"sid":"CA0R1"}');
   });
 
@@ -63,6 +65,7 @@ describe('what the agent sends', () => {
 
   const callVouched = async (callSid: string) => {
     const { carrier } = await dial(rig.url, callSid, {
+      accountSid: ACCOUNT,
       from: VOUCHED,
       params: { StirVerstat: 'TN-Validation-Passed-A' },
     });
@@ -81,7 +84,8 @@ describe('what the agent sends', () => {
     rig.voice.willDo([{ name: 'send_file', args: { path: 'note.txt' } }]);
     await carrier.speak(question());
 
-    const { media = [], media_urls: urls = [] } = await chat.next;
+    await rig.until(() => chat.length > 0);
+    const [{ media = [], media_urls: urls = [] } = {}] = chat;
 
     expect(media).toEqual([expect.stringMatching(/\/\.nanobot\/realtime\/.*note\.txt$/)]);
     expect((await rig.web.bytesOf(urls[0]?.url ?? '')).toString()).toBe(NOTE);
@@ -99,10 +103,10 @@ describe('what the agent sends', () => {
     const begun = Date.now();
     expect(await rig.web.ask('ann', 'Send the note to who is on the phone')).toBe('Sent.');
 
-    const { text, media_urls: urls = [] } = await chat.next;
-
+    await rig.until(() => chat.length > 0);
     // A reply of the model's would be held back for twenty seconds.
     expect(Date.now() - begun).toBeLessThan(8000);
+    const [{ text = '', media_urls: urls = [] } = {}] = chat;
     expect(text).toBe('Here it is.');
     expect((await rig.web.bytesOf(urls[0]?.url ?? '')).toString()).toBe(NOTE);
     carrier.hangup();
@@ -131,9 +135,9 @@ describe('what the agent sends', () => {
     const begun = Date.now();
     expect(await rig.web.ask('ann', 'Send the note to me')).toBe('Sent.');
 
-    const shown = await page.next('media');
-
+    await rig.until(() => page.events.some(({ type }) => type === 'media'));
     expect(Date.now() - begun).toBeLessThan(8000);
+    const shown = await page.next('media');
     expect(shown).toMatchObject({ name: 'note.txt', caption: 'Your note.' });
     const opened = await fetch(`${rig.url}${shown.url}`, { headers: { cookie: cookieOf(admitted) } });
     expect(await opened.text()).toBe(NOTE);
@@ -154,6 +158,7 @@ describe('what the agent sends', () => {
       Timeout: '30',
     });
     const { carrier } = await dial(rig.url, 'CA0R1', {
+      accountSid: ACCOUNT,
       webhookUrl: `${rig.url}${new URL(webhook).pathname}`,
       from: OURS,
       to: ADAS,
@@ -177,7 +182,6 @@ describe('what the agent sends', () => {
     const rows = rig.home.sessions().get('realtime:bob') ?? [];
     expect(rows.map(({ role, content }) => [role, content])).toEqual([['assistant', 'Come home.']]);
     expect(rig.since(seen)).toContain('rings nobody for it: it waits in the session');
-    expect(rig.since(seen)).not.toContain('Come home.');
     expect(twilio.placed).toHaveLength(1);
   });
 

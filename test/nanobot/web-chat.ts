@@ -78,23 +78,21 @@ export class WebChat {
     });
   }
 
-  /** The next message in a chat of this id, as whoever has it open gets it. */
-  async watch(chatId: string): Promise<{ readonly next: Promise<ChatMessage> }> {
+  /** Opens the chat of this id; what comes there is added to what it gives back. */
+  async watch(chatId: string): Promise<readonly ChatMessage[]> {
     const socket = await this.#socket('watcher');
-    const next = new Promise<ChatMessage>((resolve) => {
-      socket.on('message', (data) => {
-        const event = JSON.parse(String(data)) as Record<string, unknown>;
-        if (event.event === 'message' && event.chat_id === chatId) resolve(event as unknown as ChatMessage);
-      });
-    });
+    const messages: ChatMessage[] = [];
     const attached = new Promise<void>((resolve) => {
       socket.on('message', (data) => {
-        if ((JSON.parse(String(data)) as { event?: string }).event === 'attached') resolve();
+        const event = JSON.parse(String(data)) as Record<string, unknown>;
+        if (event.event === 'attached') resolve();
+        if (event.event === 'message' && event.chat_id === chatId)
+          messages.push(event as unknown as ChatMessage);
       });
     });
     socket.send(JSON.stringify({ type: 'attach', chat_id: chatId }));
     await attached;
-    return { next };
+    return messages;
   }
 
   /** What an address of the page's gives. */
