@@ -1,11 +1,13 @@
 /** What callers hear when the worker that has their call is killed, as Twilio would have it: verb by verb. */
 
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { encodeG711 } from '../../src/audio/index.ts';
 import { realClock } from '../../src/clock.ts';
 import { FakeModel, FakePhoneCall, say, tone } from '../../src/testing/index.ts';
-import { slotOfSecret } from '../../src/worker-slot.ts';
+import { slotOfHex, slotOfSecret } from '../../src/worker-slot.ts';
 import { AUTH_TOKEN, offerOf } from '../server/rig.ts';
 import { GatewayProcess, TestHome } from './gateway-process.ts';
 import { childrenOf, eventually } from './worker-processes.ts';
@@ -31,6 +33,8 @@ afterAll(async () => {
 interface Running {
   readonly url: string;
   readonly home: TestHome;
+  /** The operator's. */
+  readonly token: string;
   /** Ends the worker's process at once. */
   readonly kill: (slot: number) => Promise<void>;
   readonly endReasons: () => Promise<(string | null)[]>;
@@ -48,10 +52,12 @@ async function start(workers: number): Promise<Running> {
   const url = await gateway.listening();
   const pids = childrenOf(gateway.child.pid ?? 0);
   let killed: number | null = null;
-  const authorization = `Bearer ${/shown this once[^\n]*\n\s+(\S+)/.exec(gateway.stdout)?.[1]}`;
+  const token = /shown this once[^\n]*\n\s+(\S+)/.exec(gateway.stdout)?.[1] ?? '';
+  const authorization = `Bearer ${token}`;
   return {
     url,
     home,
+    token,
     async kill(slot) {
       const children = () => childrenOf(gateway.child.pid ?? 0);
       await eventually('it was replaced', () => children().length === workers);
@@ -107,6 +113,32 @@ describe('a caller whose worker is killed', { timeout: 120_000 }, () => {
     expect(next.twilio.said[0]).toMatch(/sorry/i);
     expect([...twilio.errors, ...next.twilio.errors]).toEqual([]);
     expect(await running.endReasons()).toContain('crashed');
+  });
+
+  it('on a page is told that the gateway knows neither them nor the call any more, and may log in at once', async () => {
+    const running = await start(2);
+    const { url } = running;
+    const json = { origin: url, 'content-type': 'application/json' };
+    const login = async () => {
+      const body = JSON.stringify({ token: running.token });
+      const answer = await fetch(`${url}/operator/login`, { method: 'POST', headers: json, body });
+      return answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    };
+    const cookie = await login();
+    const headers = { ...json, cookie };
+    const offer = { method: 'POST', headers, body: '{"transport":"socket"}' };
+    const answer = await fetch(`${url}/page/calls`, offer);
+    const { socket, call } = (await answer.json()) as { socket: string; call: string };
+    const ws = new WebSocket(`${url.replace('http', 'ws')}${socket}`, { origin: url });
+    await once(ws, 'open');
+    await running.kill(slotOfHex(call) ?? -1);
+    await once(ws, 'close');
+    // What the page does next: it wants to come back to its call.
+    const back = await fetch(`${url}/page/calls?call=${call}`, offer);
+    expect(back.status).toBe(401);
+    expect(await back.json()).toMatchObject({ error: { code: 'PAGE_AUTH_REQUIRED' } });
+    const again = await fetch(`${url}/page/calls`, { ...offer, headers: { ...json, cookie: await login() } });
+    expect(again.status).toBe(201);
   });
 
   it('talks on with the one that replaces it, and hears an apology when none can', async () => {

@@ -154,6 +154,13 @@ describe('the line of a page', () => {
     expect(driver.line).toEqual({ at: 'over', reason: 'connection_lost' });
   });
 
+  it('says so when the gateway does not know the page any more: its worker died', () => {
+    const driver = live();
+    driver.tell({ type: 'lost' }, { type: 'refused', problem: 'PAGE_AUTH_REQUIRED' });
+
+    expect(driver.line).toEqual({ at: 'over', reason: 'gateway_lost' });
+  });
+
   it('hangs up from wherever it is, and lets go of the microphone', () => {
     for (const driver of [live(), new Driver()]) {
       driver.tell(CALL);

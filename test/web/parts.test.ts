@@ -123,5 +123,6 @@ describe('what people read', () => {
   it('has words for every reason that a call ends for', () => {
     expect(endText('silence')).not.toBe(endText('something new'));
     expect(endText('something new')).toBe('The call is over.');
+    expect(endText('gateway_lost')).toContain('the gateway’s side');
   });
 });

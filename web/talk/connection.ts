@@ -74,7 +74,9 @@ export const PROBE_MS = 800;
 export const GIVE_UP_MS = 30_000;
 const BACKOFF_MS = [0, 250, 500, 1000, 2000] as const;
 /** Answers of the gateway after which there is nothing to come back to. */
-const GONE = new Set(['CALL_NOT_FOUND', 'LEG_CLOSED', 'PAGE_AUTH_REQUIRED', 'PAGE_CODE_INVALID']);
+const GONE = new Set(['CALL_NOT_FOUND', 'LEG_CLOSED']);
+/** It does not even know this page any more: whoever had the call, and the session, is gone. */
+const FORGOTTEN = new Set(['PAGE_AUTH_REQUIRED', 'PAGE_CODE_INVALID']);
 
 export interface Step {
   readonly line: Line;
@@ -175,6 +177,7 @@ function again({ way, callId, lostAt, attempt }: Extract<Line, { at: 'waiting' }
 function missed(line: Extract<Line, { at: 'connecting' }>, ways: Ways, now: number, problem: string): Step {
   const { way, callId, lostAt, attempt } = line;
   if (lostAt !== null && GONE.has(problem)) return finish('connection_lost');
+  if (lostAt !== null && FORGOTTEN.has(problem)) return finish('gateway_lost');
   const isPath = problem === 'CONNECTION_FAILED' || problem === 'CONNECTION_TIMEOUT';
   // UDP does not get through, or the media stack is not there: the other way, for the rest of the call.
   if (way === 'webrtc' && ways.socket && (isPath || problem === 'WEBRTC_UNAVAILABLE')) {

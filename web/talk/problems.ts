@@ -127,6 +127,8 @@ export function endText(reason: string): string {
       return 'The agent said goodbye.';
     case 'connection_lost':
       return 'The line was away for too long.';
+    case 'gateway_lost':
+      return 'Sorry, something went wrong on the gateway’s side, and the call is lost. Log in again; a guest needs a new link.';
     case 'transferred':
       return 'You were put through.';
     case 'silence':
