@@ -85,13 +85,13 @@ export function curves(title: string, all: readonly Curve[], x: Axis, limitMs?: 
   const ticks = x.ticks
     .map(
       ([at, label]) =>
-        `<line x1="${atX(at).toFixed(1)}" x2="${atX(at).toFixed(1)}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" class="grid"/><text x="${atX(at).toFixed(1)}" y="${HEIGHT - BOTTOM + 16}" text-anchor="middle">${escaped(label)}</text>`,
+        `<line x1="${atX(at).toFixed(1)}" x2="${atX(at).toFixed(1)}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" class="grid"/><text x="${atX(at).toFixed(1)}" y="${HEIGHT - BOTTOM + 16}" text-anchor="${at > 0.95 ? 'end' : 'middle'}">${escaped(label)}</text>`,
     )
     .join('');
   const limit =
     limitMs === undefined
       ? ''
-      : `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${atY(limitMs).toFixed(1)}" y2="${atY(limitMs).toFixed(1)}" class="limit"/><text x="${WIDTH - RIGHT}" y="${(atY(limitMs) - 4).toFixed(1)}" text-anchor="end" class="dim">${limitMs} ms</text>`;
+      : `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${atY(limitMs).toFixed(1)}" y2="${atY(limitMs).toFixed(1)}" class="limit"/><text x="${LEFT + 6}" y="${(atY(limitMs) - 4).toFixed(1)}" class="dim">${limitMs} ms at 300 calls is wanted</text>`;
   const lines = all
     .map(({ id, isDashed, points }) => {
       const at = points.filter(([, ms]) => ms > 0).map(([share, ms]) => [atX(share), atY(ms)] as const);
@@ -126,7 +126,6 @@ export function legend(all: readonly { readonly id: string; readonly name: strin
   return `<p class="legend">${keys.join('')}</p>`;
 }
 
-/** @param isNumber - columns that are set to the right */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = (tag: string, row: readonly (string | number)[]) =>
     row.map((cell) => `<${tag}>${escaped(String(cell))}</${tag}>`).join('');

@@ -18,7 +18,7 @@ function barPart(results: Results): string {
     const cells = [figure, bar, beyond, found, verdict, why].map((cell) => `<td>${escaped(cell)}</td>`);
     return `<tr class="${verdict.split(' ')[0]}">${cells.join('')}</tr>`;
   });
-  const head = ['figure', 'bar', 'beyond', 'measured', '', 'where it is missed'];
+  const head = ['figure', 'bar', 'beyond', 'measured', 'reached', 'what else was going on'];
   return (
     `<h2>What it must reach</h2><div class="wide bars"><table><thead><tr>${head.map((each) => `<th>${each}</th>`).join('')}</tr></thead>` +
     `<tbody>${rows.join('')}</tbody></table></div>`
@@ -89,7 +89,7 @@ function relayPart(relay: readonly RelaySummary[]): string {
   const rows = relay.map((each) => [
     each.name,
     each.calls,
-    fixed(each.cpuPerCall * 100, 3),
+    each.runs.length === 0 ? '–' : fixed(each.cpuPerCall * 100, 3),
     each.runs.length === 0 ? '–' : each.cpuSpread.map((share) => fixed(share * 100, 3)).join(' to '),
     each.upMs.map((ms) => fixed(ms, 2)).join(' / '),
     each.downMs.map((ms) => fixed(ms, 2)).join(' / '),
