@@ -13,7 +13,8 @@ import { Grid } from '../relay/grid.ts';
 import { BurstListener, beginsBurst, burstFrames, type Heard } from './bursts.ts';
 
 export type PageTarget =
-  | { readonly whip: string; readonly token: string }
+  /** Each caller is a guest of their own, by a link that the operator makes. */
+  | { readonly gateway: string; readonly token: string }
   /** Takes and returns `{ sdp, type }` as JSON. */
   | { readonly offer: string };
 
@@ -62,20 +63,26 @@ function onPacket(call: Call, bytes: Buffer): void {
   call.listener.push(call.decoder.decode(payload), arrivedUs);
 }
 
-async function answerFrom(target: PageTarget, sdp: string): Promise<string> {
-  const [url, contentType, body] =
-    'whip' in target
-      ? [target.whip, 'application/sdp', sdp]
-      : [target.offer, 'application/json', JSON.stringify({ sdp, type: 'offer' })];
-  const authorization = 'whip' in target ? { authorization: `Bearer ${target.token}` } : {};
+async function post(url: string, contentType: string, body: string, bearer?: string): Promise<Response> {
+  const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': contentType, ...authorization },
     body,
   });
-  if (!response.ok)
-    throw new Error(`The call was not taken: HTTP ${response.status} ${await response.text()}`);
-  return 'whip' in target ? response.text() : ((await response.json()) as { sdp: string }).sdp;
+  if (response.ok) return response;
+  throw new Error(`The call was not taken: HTTP ${response.status} ${await response.text()}`);
+}
+
+async function answerFrom(target: PageTarget, sdp: string): Promise<string> {
+  if ('offer' in target) {
+    const answer = await post(target.offer, 'application/json', JSON.stringify({ sdp, type: 'offer' }));
+    return ((await answer.json()) as { sdp: string }).sdp;
+  }
+  const { gateway, token } = target;
+  const link = await post(`${gateway}/page/links`, 'application/json', '{}', token);
+  const { code } = (await link.json()) as { code: string };
+  return (await post(`${gateway}/page/calls`, 'application/sdp', sdp, code)).text();
 }
 
 const CONNECT_LIMIT_MS = 15_000;

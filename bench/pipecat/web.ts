@@ -45,9 +45,9 @@ const ours: Measured<PageTarget> = {
       execArgv: START_FLAGS,
       onOutput: (text) => {
         printed += text;
-        const url = /Listening\s+(https?:\S+)/.exec(printed)?.[1];
+        const gateway = /Listening\s+(https?:\S+)/.exec(printed)?.[1];
         const token = /shown this once[^\n]*\n\s+(\S+)\n/.exec(printed)?.[1];
-        if (url && token) listening({ whip: new URL('/page/calls', url).href, token });
+        if (gateway && token) listening({ gateway, token });
       },
     });
     const target = await new Promise<PageTarget>((resolve, reject) => {
