@@ -7,11 +7,8 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { VoiceError } from '../errors.ts';
-import { askGateway, type GatewayFlags, OPERATOR_VARIABLE } from './gateway-client.ts';
-
-interface Flags extends GatewayFlags {
-  readonly json?: boolean;
-}
+import { askGateway, OPERATOR_VARIABLE } from './gateway-client.ts';
+import { type GatewayCommandFlags as Flags, gatewayCommand, print, timeText } from './gateway-commands.ts';
 
 const HELP = `
 What it needs
@@ -33,17 +30,7 @@ export function registerApprovals(program: Command): void {
     .summary('see and decide what waits for a person')
     .description('Shows what waits for a person’s approval, and decides it.')
     .addHelpText('after', HELP);
-  const sub = (name: string, text: string) =>
-    group
-      .command(name)
-      .description(text)
-      .option(
-        '-c, --config <file>',
-        'nanobot’s config file, to find the gateway (default: ~/.nanobot/config.json)',
-      )
-      .option('--url <address>', 'where the gateway listens, instead of what the config says')
-      .option('--token-file <file>', `file with the operator’s token, instead of ${OPERATOR_VARIABLE}`)
-      .option('--json', 'print JSON');
+  const sub = (name: string, text: string) => gatewayCommand(group, name, text);
   sub('list', 'what waits, runs, or needs a look')
     .option('--all', 'also what is over')
     .action((flags: Flags & { all?: boolean }) => list(flags));
@@ -103,12 +90,6 @@ const listSchema = z.looseObject({
   policy: z.looseObject({ editWaits: z.boolean(), editBroken: z.boolean() }),
 });
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-const time = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
-
 async function list(flags: Flags & { all?: boolean }): Promise<void> {
   const answer = await request(flags, 'GET', flags.all ? 'approvals?all' : 'approvals');
   if (flags.json) return print(JSON.stringify(answer, null, 2));
@@ -118,7 +99,7 @@ async function list(flags: Flags & { all?: boolean }): Promise<void> {
     print('The config file holds a looser policy, which waits for a restart or for confirm-policy.\n');
   if (approvals.length === 0) return print(flags.all ? 'There is nothing.' : 'Nothing waits.');
   for (const each of approvals)
-    print(`${each.id.slice(0, 8)}  ${each.column.padEnd(9)}  ${time(each.createdAt)}  ${each.summary}`);
+    print(`${each.id.slice(0, 8)}  ${each.column.padEnd(9)}  ${timeText(each.createdAt)}  ${each.summary}`);
 }
 
 async function show(id: string, flags: Flags): Promise<void> {
@@ -130,7 +111,9 @@ async function show(id: string, flags: Flags): Promise<void> {
   const parsed = z.looseObject({ approval: cardSchema, events }).parse(answer);
   print(describe(parsed.approval));
   for (const { at, kind, by, input } of parsed.events) {
-    print(`  ${time(at)}  ${kind}${by === null ? '' : ` by ${by}`}${input === null ? '' : ` (${input})`}`);
+    print(
+      `  ${timeText(at)}  ${kind}${by === null ? '' : ` by ${by}`}${input === null ? '' : ` (${input})`}`,
+    );
   }
 }
 
@@ -140,7 +123,7 @@ function describe(card: Card): string {
     `  request    ${card.id}`,
     `  arguments  ${JSON.stringify(card.arguments)}`,
     `  asked by   ${card.requester ?? 'unknown'}, ${card.callId === null ? 'on no call' : `on call ${card.callId}`}`,
-    `  created    ${time(card.createdAt)}, waits until ${time(card.expiresAt)} (UTC)`,
+    `  created    ${timeText(card.createdAt)}, waits until ${timeText(card.expiresAt)} (UTC)`,
     ...(card.decidedBy === null ? [] : [`  decided by ${card.decidedBy}`]),
     ...(card.reason === null ? [] : [`  reason     ${card.reason}`]),
     ...(card.outcome === null ? [] : [`  result     ${card.outcome}`]),

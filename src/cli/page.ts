@@ -7,11 +7,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { type ErrorCode, VoiceError } from '../errors.ts';
-import { askGateway, type GatewayFlags, OPERATOR_VARIABLE } from './gateway-client.ts';
-
-interface Flags extends GatewayFlags {
-  readonly json?: boolean;
-}
+import { askGateway, OPERATOR_VARIABLE } from './gateway-client.ts';
+import { type GatewayCommandFlags as Flags, gatewayCommand, print, timeText } from './gateway-commands.ts';
 
 interface LinkFlags extends Flags {
   readonly note?: string;
@@ -39,17 +36,7 @@ export function registerPage(program: Command): void {
     .summary('links with which guests call from a web page')
     .description('Makes, lists and takes back links with which guests call from a web page.')
     .addHelpText('after', HELP);
-  const sub = (name: string, text: string) =>
-    group
-      .command(name)
-      .description(text)
-      .option(
-        '-c, --config <file>',
-        'nanobot’s config file, to find the gateway (default: ~/.nanobot/config.json)',
-      )
-      .option('--url <address>', 'where the gateway listens, instead of what the config says')
-      .option('--token-file <file>', `file with the operator’s token, instead of ${OPERATOR_VARIABLE}`)
-      .option('--json', 'print JSON');
+  const sub = (name: string, text: string) => gatewayCommand(group, name, text);
   sub('link', 'make a link, and print it once')
     .option('--note <text>', 'who it is for, for the list')
     .option('--minutes <number>', 'how long it can be used', minutes)
@@ -67,18 +54,15 @@ function minutes(text: string): number {
   return value;
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-const time = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
-
 async function link({ note, minutes: ttlMinutes, ...flags }: LinkFlags): Promise<void> {
   const answer = await ask(flags, 'POST', '/page/links', {
     ...(note !== undefined && { note }),
     ...(ttlMinutes !== undefined && { ttlMinutes }),
   });
   const { url, expiresAt } = z.object({ url: z.string(), expiresAt: z.number() }).parse(answer);
-  print(flags.json ? JSON.stringify(answer, null, 2) : `${url}\nWorks once, until ${time(expiresAt)} (UTC).`);
+  print(
+    flags.json ? JSON.stringify(answer, null, 2) : `${url}\nWorks once, until ${timeText(expiresAt)} (UTC).`,
+  );
 }
 
 async function list(flags: Flags): Promise<void> {
@@ -93,9 +77,9 @@ async function list(flags: Flags): Promise<void> {
     })
     .parse(answer);
   if (links.length + guests.length === 0) return print('There are no links and no guests.');
-  for (const each of links) print(`${each.id}  unused  until ${time(each.expiresAt)}  ${each.note}`);
+  for (const each of links) print(`${each.id}  unused  until ${timeText(each.expiresAt)}  ${each.note}`);
   for (const each of guests)
-    print(`${each.id}  ${each.call ? 'calling' : 'in     '}  until ${time(each.until)}  ${each.note}`);
+    print(`${each.id}  ${each.call ? 'calling' : 'in     '}  until ${timeText(each.until)}  ${each.note}`);
 }
 
 async function revoke(id: string, flags: Flags): Promise<void> {
