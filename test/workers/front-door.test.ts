@@ -18,15 +18,17 @@ interface Placed {
   readonly socket: Socket;
   readonly target: string;
   readonly bytes: string;
+  readonly from: string | null;
 }
 
-async function open(clock: typeof realClock | FakeClock = realClock) {
+async function open(clock: typeof realClock | FakeClock = realClock, isNamed = false) {
   const placed: Placed[] = [];
   const door = new FrontDoor({
     clock,
-    place: (socket, { target }, bytes) => {
+    isNamed,
+    place: (socket, { target }, bytes, from) => {
       sockets.push(socket);
-      placed.push({ socket, target, bytes: bytes.toString('latin1') });
+      placed.push({ socket, target, bytes: bytes.toString('latin1'), from });
     },
   });
   doors.push(door);
@@ -116,5 +118,31 @@ describe('the one port', () => {
     await until('it is seen', () => door.size === 1);
     client.end();
     await until('it is forgotten', () => door.size === 0);
+  });
+});
+
+describe('the door inside', () => {
+  it('takes the line that says whose a connection is off, however it comes', async () => {
+    const { placed, dial } = await open(realClock, true);
+    const [whole, slow] = [await dial(), await dial()];
+    const head = 'GET /talk HTTP/1.1\r\n\r\n';
+    whole.write(`2001:db8::7\n${head}`);
+    await until('it is placed', () => placed.length === 1);
+    slow.setNoDelay(true);
+    for (const byte of `203.0.113.7\n${head}`) slow.write(byte);
+    await until('the other one, too', () => placed.length === 2);
+    expect(placed.map(({ from, bytes }) => [from, bytes])).toEqual([
+      ['2001:db8::7', head],
+      ['203.0.113.7', head],
+    ]);
+  });
+
+  it('closes what does not begin with such a line', async () => {
+    const { door, placed, dial } = await open(realClock, true);
+    const client = await dial();
+    const gone = once(client, 'close');
+    client.write(`GET /${'x'.repeat(100)} HTTP/1.1\r\n\r\n`);
+    await gone;
+    expect([door.size, placed.length]).toEqual([0, 0]);
   });
 });
