@@ -105,7 +105,8 @@ def test_the_package_is_looked_for_in_its_order_and_never_fetched(
     bin_dir = tmp_path / "bin"
     node = executable(bin_dir / "node", "echo v24.9.0")
     asked = tmp_path / "npx-args"
-    executable(bin_dir / "npx", f'echo "$@" >> {asked}; echo {__version__}')
+    # As npx does, it runs the Node that it finds by name.
+    executable(bin_dir / "npx", f'echo "$(node --version) $@" >> {asked}; echo {__version__}')
     monkeypatch.setenv("PATH", str(bin_dir), prepend=os.pathsep)
 
     def copy(folder: Path, version: str = __version__) -> Path:
@@ -118,11 +119,17 @@ def test_the_package_is_looked_for_in_its_order_and_never_fetched(
     found = find_command(parse({}))
     assert found.argv[1:] == [
         "--no-install",
+        "--offline",
         f"--package=nanobot-channel-realtime@{__version__}",
         "nanobot-realtime",
         "bridge",
     ]
-    assert all("--no-install" in line for line in asked.read_text().splitlines())
+    assert all("--no-install --offline" in line for line in asked.read_text().splitlines())
+    # Another Node in the config is the one that runs, by whatever name it is started.
+    newer = executable(tmp_path / "newer" / "node", "echo v99.1.0")
+    with_newer = find_command(parse({"node": str(newer)}))
+    assert with_newer.env["PATH"].startswith(f"{newer.parent}{os.pathsep}")
+    assert asked.read_text().splitlines()[-1].startswith("v99.1.0 ")
     everybodys = copy(tmp_path / "lib" / "node_modules" / "nanobot-channel-realtime")
     assert find_command(parse({})).found == str(everybodys)
     other_version = copy(own_copy(), "0.0.1")
@@ -148,7 +155,7 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path: Path, monkeypatch: py
     for node, text in ((old, "too old"), (no_node, "is not Node"), (tmp_path / "none", "was not found")):
         with pytest.raises(NotFoundError, match=text):
             find_command(parse({"node": str(node)}))
-    monkeypatch.setattr(node_module, "_npx_has_it", lambda _npx: False)
+    monkeypatch.setattr(node_module, "_npx_has_it", lambda _npx, _env: False)
     monkeypatch.setattr(node_module, "_global_copies", lambda _node: [])
     with pytest.raises(NotFoundError, match=f"npm install --prefix .* nanobot-channel-realtime@{__version__}"):
         find_command(parse({}))

@@ -37,10 +37,20 @@ export class NanobotRig {
   /** Once it takes calls. */
   static async start(options: RigOptions = {}): Promise<NanobotRig> {
     const rig = new NanobotRig();
-    const [modelUrl, textUrl] = [await rig.voice.fake.listen(), await rig.text.listen()];
+    try {
+      await rig.#start(options);
+      return rig;
+    } catch (error) {
+      await rig.remove();
+      throw error;
+    }
+  }
+
+  async #start(options: RigOptions): Promise<void> {
+    const [modelUrl, textUrl] = [await this.voice.fake.listen(), await this.text.listen()];
     const [port, webPort] = [await freePort(), await freePort()];
-    const workspace = rig.home.workspace;
-    rig.home.write({
+    const workspace = this.home.workspace;
+    this.home.write({
       agents: {
         defaults: {
           workspace,
@@ -59,12 +69,11 @@ export class NanobotRig {
       },
     });
     writeFileSync(join(workspace, 'note.txt'), NOTE);
-    options.before?.(rig.home);
-    rig.gateway = new NanobotGateway(rig.home, options.env);
-    rig.url = await rig.gateway.listening();
-    rig.web = await WebChat.open(`http://127.0.0.1:${webPort}`);
-    if (options.firstTurn !== false) expect(await rig.web.ask('ann', 'hello')).toBe('Done.');
-    return rig;
+    options.before?.(this.home);
+    this.gateway = new NanobotGateway(this.home, options.env);
+    this.url = await this.gateway.listening();
+    this.web = await WebChat.open(`http://127.0.0.1:${webPort}`);
+    if (options.firstTurn !== false) expect(await this.web.ask('ann', 'hello')).toBe('Done.');
   }
 
   /** Rows of every session that calls wrote. */

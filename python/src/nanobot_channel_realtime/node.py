@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nanobot.config.paths import get_config_path
@@ -32,6 +33,8 @@ class Command:
     found: str
     #: Version of the package, when it can be known before it runs.
     version: str | None
+    #: Of its environment; what it starts by name has to be this Node, too.
+    env: dict[str, str] = field(default_factory=dict)
 
 
 def own_copy() -> Path:
@@ -109,24 +112,30 @@ def find_command(settings: Settings) -> Command:
         # Another version's wire may be another; the handshake would only find that out later.
         if package_version(folder) == __version__:
             return Command([node, str(folder / BIN), "bridge"], str(folder), __version__)
-    npx = shutil.which("npx", path=str(Path(node).parent)) or shutil.which("npx")
-    if npx is not None and _npx_has_it(npx):
+    bin_folder = Path(node).parent
+    npx = shutil.which("npx", path=str(bin_folder)) or shutil.which("npx")
+    env = {"PATH": os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])}
+    if npx is not None and _npx_has_it(npx, env):
         package = f"{NPM_PACKAGE}@{__version__}"
-        argv = [npx, "--no-install", f"--package={package}", "nanobot-realtime", "bridge"]
-        return Command(argv, f"npx {package}", __version__)
+        return Command([*_npx(npx), "bridge"], f"npx {package}", __version__, env)
     raise NotFoundError(f"The npm package {NPM_PACKAGE} {__version__} is not installed. Run: {install_command()}")
 
 
-def _npx_has_it(npx: str) -> bool:
-    argv = [npx, "--no-install", f"--package={NPM_PACKAGE}@{__version__}", "nanobot-realtime", "--version"]
+def _npx(npx: str) -> list[str]:
+    """What is installed where nanobot runs, or npx has kept. Offline: else it would ask the registry what there is."""
+    return [npx, "--no-install", "--offline", f"--package={NPM_PACKAGE}@{__version__}", "nanobot-realtime"]
+
+
+def _npx_has_it(npx: str, env: dict[str, str]) -> bool:
     try:
         done = subprocess.run(
-            argv,
+            [*_npx(npx), "--version"],
             capture_output=True,
             text=True,
             timeout=_VERSION_TIMEOUT_S,
             check=False,
             stdin=subprocess.DEVNULL,
+            env={**os.environ, **env},
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -60,7 +60,7 @@ class VoiceProcess:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=STREAM_LIMIT,
-            env={**os.environ, **secrets},
+            env={**os.environ, **command.env, **secrets},
             # A group of its own: a Ctrl-C is ours to pass on, and the end takes whatever it started with it.
             start_new_session=True,
         )
