@@ -96,22 +96,23 @@ const PARTS: { readonly [P in Part]: () => Promise<Required<Results>[P]> | Requi
     apart<WebRtcResult>('webrtc.ts', [], String(size.webrtc.seconds), ...size.webrtc.counts.map(String)),
   workers: () => workers(size.workers.steps, size.workers.rounds, size.workers.measureMs),
   relay: () => relayPart(size.relay),
-  pipecat: () => pipecatPart(isFull),
+  pipecat: () => pipecatPart(isTry ? 'try' : isFull ? 'full' : 'short'),
 };
 
 const folder = isTry ? pathToFileURL(`${mkdtempSync(join(tmpdir(), 'bench-try-'))}/`) : HERE;
 const OUT = new URL('results.json', folder);
-// Parts that are not measured now stay as they were, with the date of theirs.
-const before: Partial<Results> = existsSync(OUT) ? (JSON.parse(readFileSync(OUT, 'utf8')) as Results) : {};
-const results: Results = {
-  ...before,
-  machine: {
+/** As the file has it. Parts that are not measured now stay as they were, with the date of theirs. */
+function stored(): Results {
+  const before: Partial<Results> = existsSync(OUT) ? (JSON.parse(readFileSync(OUT, 'utf8')) as Results) : {};
+  const machine = {
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
     node: process.version,
-  },
-  runs: before.runs ?? {},
-};
+  };
+  return { ...before, machine, runs: before.runs ?? {} };
+}
+
+let results = stored();
 const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
 const seconds = (fromMs: number) => Math.round((performance.now() - fromMs) / 100) / 10;
 const load = () => Math.round((loadavg()[0] ?? 0) * 100) / 100;
@@ -119,7 +120,10 @@ const load = () => Math.round((loadavg()[0] ?? 0) * 100) / 100;
 async function measure<P extends Part>(part: P): Promise<void> {
   const [startedAt, loadBefore] = [performance.now(), load()];
   console.log(`\n${part}`);
-  results[part] = (await PARTS[part]()) as Results[P];
+  const found = (await PARTS[part]()) as Results[P];
+  // Another part may have been measured meanwhile, by somebody else.
+  results = stored();
+  results[part] = found;
   results.runs[part] = {
     date: new Date().toISOString().slice(0, 10),
     command,

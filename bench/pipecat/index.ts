@@ -20,20 +20,30 @@ export interface PipecatResult {
   readonly web: readonly OnsetSummary[];
 }
 
-const SHORT_MS = 6000;
+/** Each step of calls, so many rounds of each, for so long (as a p99 needs, when left out). */
+interface Size {
+  readonly phone: readonly number[];
+  readonly web: readonly number[];
+  readonly rounds: number;
+  readonly measureMs?: number;
+  readonly ids?: readonly string[];
+}
 
-export async function pipecatPart(isFull: boolean): Promise<PipecatResult> {
+const SIZES = {
+  full: { phone: [10, 25, 50, 100], web: [5, 10, 20, 40, 60], rounds: 3 },
+  short: { phone: [20], web: [5], rounds: 1, measureMs: 6000, ids: ['bare', 'ours', 'pipecat'] },
+  try: { phone: [3], web: [3], rounds: 1, measureMs: 1000, ids: ['bare', 'ours', 'pipecat'] },
+} satisfies Record<string, Size>;
+
+export async function pipecatPart(form: keyof typeof SIZES): Promise<PipecatResult> {
+  const { phone: phoneSteps, web: webSteps, rounds, ...options }: Size = SIZES[form];
   const pins = readFileSync(new URL('requirements.txt', import.meta.url), 'utf8');
   const found = installPipecat(console.log);
   const [python, whyNot] = 'python' in found ? [found.python, null] : [null, found.whyNot];
   if (whyNot !== null) console.log(`Pipecat is left out: ${whyNot}.`);
   console.log('The phone relay by onsets');
-  const phone = isFull
-    ? await phoneOnsets(python, [10, 25, 50, 100], 3)
-    : await phoneOnsets(python, [20], 1, { ids: ['bare', 'ours', 'pipecat'], measureMs: SHORT_MS });
+  const phone = await phoneOnsets(python, phoneSteps, rounds, options);
   console.log('Calls from web pages by onsets');
-  const web = isFull
-    ? await webOnsets(python, [5, 10, 20, 40, 60], 3)
-    : await webOnsets(python, [5], 1, { measureMs: SHORT_MS });
+  const web = await webOnsets(python, webSteps, rounds, options);
   return { version: /^pipecat-ai\S*==(\S+)/m.exec(pins)?.[1] ?? '', whyNot, phone, web };
 }
