@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ANSWER, realtimeSection, SAID, VoiceModel } from './caller.ts';
 import { freePort, NanobotGateway, NanobotHome, processesOf, type SessionRow } from './nanobot.ts';
@@ -154,6 +155,12 @@ describe('toolAccess "full": the live agent', () => {
     expect(text.asked.length - before).toBe(3);
     expect(JSON.stringify(text.asked.at(-1)?.messages)).toContain(NOTE);
     expect(existsSync(join(home.workspace, 'evil.txt'))).toBe(false);
+    // What waits names the call that the agent did it for.
+    const [admitted] = [...gateway.output.matchAll(/incoming call admitted {"callId": "(\w+)"/g)].slice(-1);
+    const store = new DatabaseSync(join(home.data, 'realtime', 'realtime.db'), { readOnly: true });
+    const waiting = store.prepare('select tool, call_id from approvals').all();
+    store.close();
+    expect(waiting).toEqual([{ tool: 'write_file', call_id: admitted?.[1] }]);
   });
 
   it('meets the gate in its own calls, too, and an approver of another channel lets one run, once', async () => {
