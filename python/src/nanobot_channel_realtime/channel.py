@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 from nanobot.bus.events import OutboundMessage
-from nanobot.bus.outbound_events import ProgressEvent
 from nanobot.bus.queue import MessageBus
 from nanobot.channels.base import BaseChannel
 
@@ -16,6 +14,7 @@ from nanobot_channel_realtime.access import Access, reach
 from nanobot_channel_realtime.config_watch import read_section, watch_section
 from nanobot_channel_realtime.edits import Edits
 from nanobot_channel_realtime.gate import CHECK_TIMEOUT_S, gate_of
+from nanobot_channel_realtime.messages import delta_params, outbound_params
 from nanobot_channel_realtime.node import NotFoundError, find_command
 from nanobot_channel_realtime.process import HANDSHAKE_TIMEOUT_S, VoiceProcess
 from nanobot_channel_realtime.service import Service
@@ -224,51 +223,27 @@ class RealtimeChannel(BaseChannel):
     # What the agent says
 
     async def send(self, msg: OutboundMessage) -> None:
-        """Hands a message to the voice process. What can't be said now is not said later: it stays in the session."""
-        kind = "final" if msg.event is None else "progress" if isinstance(msg.event, ProgressEvent) else "other"
-        params: dict[str, Any] = {"chatId": str(msg.chat_id), "content": msg.content or "", "kind": kind}
-        if media := [path for path in msg.media if Path(path).is_absolute()]:
-            params["media"] = media
-        if metadata := surroundings.plain(msg.metadata):
-            params["metadata"] = metadata
-        peer = self.peer
-        if peer is None:
-            self.logger.warning("A message of the agent's came while the voice process was not running")
-            return
+        """Hands a message to the voice process. What can't be said now is not said later: it waits in the session."""
+        params = outbound_params(msg)
+        is_final = params["kind"] == "final"
         try:
+            if (peer := self.peer) is None:
+                raise ConnectionClosed("the voice process does not run")
             answer = await peer.request("outbound", params, OUTBOUND_TIMEOUT_S)
-        except (WireError, ConnectionClosed, TimeoutError) as error:
-            self.logger.warning("A message of the agent's was lost to the line: {}", type(error).__name__)
-            return
-        if kind == "final" and answer.get("handled") == "kept":
+            if not is_final or answer.get("handled") != "kept":
+                return
             self.logger.info(
                 "A message of the agent's is for nobody on the line, and channels.realtime.ring rings nobody for it: "
                 "it waits in the session"
             )
-            if params["content"].strip():
-                self._service.keep(params["chatId"], params["content"])
+        except (WireError, ConnectionClosed, TimeoutError) as error:
+            self.logger.warning("A message of the agent's was lost to the line: {}", type(error).__name__)
+        if is_final:
+            self._service.keep(params["chatId"], params["content"])
 
-    async def send_delta(
-        self,
-        chat_id: str,
-        delta: str,
-        metadata: dict[str, Any] | None = None,
-        *,
-        stream_id: str | None = None,
-        stream_end: bool = False,
-        resuming: bool = False,
-        merge_next: bool = False,
-    ) -> None:
-        params: dict[str, Any] = {"chatId": str(chat_id), "text": delta or ""}
-        if stream_id is not None:
-            params["streamId"] = stream_id
-        for name, is_set in (("end", stream_end), ("resuming", resuming), ("mergeNext", merge_next)):
-            if is_set:
-                params[name] = True
-        if plain := surroundings.plain(metadata):
-            params["metadata"] = plain
+    async def send_delta(self, chat_id: str, delta: str, metadata: dict[str, Any] | None = None, **how: Any) -> None:
         if (peer := self.peer) is not None:
-            peer.notify("delta", params)
+            peer.notify("delta", delta_params(chat_id, delta, metadata, **how))
 
     def progress_transport_defaults(self) -> tuple[bool, bool]:
         # Text in between tells a waiting caller how far it is; names of tools are not for the ear.

@@ -80,6 +80,8 @@ class Service:
 
     def keep(self, chat_id: str, content: str) -> None:
         """Puts a message that nobody could be told into its session; not before the turn that runs there is over."""
+        if not content.strip() or self._sessions.are_missing:
+            return
         # A stranger's call is in a session of its own, also where all others share one.
         shares = self._unified and not _CALL_ID.fullmatch(chat_id)
         key = session_key_for_channel(CHANNEL, chat_id, unified_session=shares)

@@ -80,6 +80,11 @@ class Sessions:
         self._lock_of = lock_of
         self._owns_session = owns_session
 
+    @property
+    def are_missing(self) -> bool:
+        """Whether nanobot's sessions are out of our reach."""
+        return self._manager is None
+
     def _session(self, key: Any) -> tuple[SessionManager, str]:
         if self._manager is None:
             raise WireError(NOT_POSSIBLE, "the sessions can't be reached")
