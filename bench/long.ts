@@ -28,6 +28,8 @@ export interface LongResult {
   readonly heapSlopeKiB: number;
   /** The collected heap in MiB, at even distances from the beginning to the end. */
   readonly heapMiB: readonly number[];
+  /** The same before the first call, and when all have hung up: what of the growth was the calls' own. */
+  readonly heapIdleMiB?: readonly [before: number, after: number];
   /** One step of 20 ms of all calls. */
   readonly step: Distribution;
   /** By how much a timer of 1 ms was late (`monitorEventLoopDelay`), in ms; `null` with fewer than 1,000 samples. */
@@ -57,7 +59,9 @@ function heap(): number {
 
 export async function long(virtualMinutes: number, calls: number): Promise<LongResult> {
   const clock = new VirtualClock();
-  const { lines, dial, close } = await openLines(clock, new FakeGateway({ tools: {} }));
+  const { lines, dial, hangUp, close } = await openLines(clock, new FakeGateway({ tools: {} }));
+  const mib = (kib: number) => Math.round(kib / 102.4) / 10;
+  const idleKiB = heap();
   const dialled = dial(calls);
   await clock.advance(1000);
   await dialled;
@@ -114,6 +118,13 @@ export async function long(virtualMinutes: number, calls: number): Promise<LongR
   await new Promise((resolve) => setTimeout(resolve, 20));
   observer.disconnect();
   const sessionsReplaced = lines.reduce((sum, { sessions }) => sum + sessions - 1, 0);
+  for (const line of lines) {
+    hangUp(line);
+    line.letGo();
+  }
+  marks.length = 0;
+  await clock.advance(60_000);
+  const leftKiB = heap();
   await close();
   const late = (ns: number) => Math.round(Math.max(0, ns / 1e6 - LOOP_RESOLUTION_MS) * 100) / 100;
   return {
@@ -121,7 +132,8 @@ export async function long(virtualMinutes: number, calls: number): Promise<LongR
     virtualMinutes,
     tookS: Math.round(tookMs / 100) / 10,
     heapSlopeKiB: Math.round((slope(heapKiB.slice(LOOKS / 4 - 1)) / calls) * 100) / 100,
-    heapMiB: heapKiB.map(([, kib]) => Math.round(kib / 102.4) / 10),
+    heapMiB: heapKiB.map(([, kib]) => mib(kib)),
+    heapIdleMiB: [mib(idleKiB), mib(leftKiB)],
     step: histogram.read(),
     loopDelayP99Ms: delay.count < MIN_SAMPLES_FOR_P99 ? null : late(delay.percentile(99)),
     loopDelayMaxMs: late(delay.max),

@@ -163,9 +163,10 @@ function longPart(long: LongResult): string {
     fixed(long.loopDelayP99Ms, 2),
     fixed(long.step.p99Ms, 2),
     long.sessionsReplaced,
+    long.heapIdleMiB?.map((mib) => fixed(mib, 1)).join(' and ') ?? '–',
   ];
   return (
-    `<h2>Long</h2>${table([...head, 'loop delay p99 ms', 'step p99 ms', 'sessions replaced'], [row])}` +
+    `<h2>Long</h2>${table([...head, 'loop delay p99 ms', 'step p99 ms', 'sessions replaced', 'heap without calls, before and after, MiB'], [row])}` +
     spark(`the collected heap over ${long.virtualMinutes} minutes`, long.heapMiB, 'MiB')
   );
 }

@@ -93,6 +93,12 @@ export class Line {
     this.#model?.message(text);
   }
 
+  /** Nothing of the call is held from here any more. */
+  letGo(): void {
+    this.#carrier = null;
+    this.#model = null;
+  }
+
   get streamSid(): string {
     return `MZ${String(this.index).padStart(32, '0')}`;
   }
