@@ -23,7 +23,7 @@ import { renderReport } from './report.ts';
 import type { Part, Results } from './results.ts';
 import { startTimes } from './start.ts';
 import type { WebRtcResult } from './webrtc.ts';
-import { workers } from './workers.ts';
+import { ALL_KINDS, FEW_KINDS, workers } from './workers.ts';
 
 const HERE = new URL('./', import.meta.url);
 const args = process.argv.slice(2);
@@ -36,8 +36,8 @@ const SHORT = {
   reactions: 1200,
   idleCalls: 150,
   longMinutes: 1,
-  relay: { steps: [100, 300], rounds: 2, warmMs: 3000, measureMs: 6000, stopsWhenLate: false },
-  workers: { steps: [100], rounds: 1, measureMs: 4000 },
+  relay: { steps: [100, 300], rounds: 2, warmMs: 2000, measureMs: 4000, stopsWhenLate: false },
+  workers: { kinds: FEW_KINDS, steps: [50], rounds: 1, measureMs: 4000 },
   webrtc: { seconds: 8, counts: [20] },
 };
 const FULL: typeof SHORT = {
@@ -53,7 +53,7 @@ const FULL: typeof SHORT = {
     // A contestant that is late is not asked to take more calls.
     stopsWhenLate: true,
   },
-  workers: { steps: [100, 300], rounds: 3, measureMs: 8000 },
+  workers: { kinds: ALL_KINDS, steps: [50, 100, 300], rounds: 3, measureMs: 8000 },
   webrtc: { seconds: 20, counts: [1, 20, 50, 60, 80] },
 };
 const TRY: typeof SHORT = {
@@ -62,7 +62,7 @@ const TRY: typeof SHORT = {
   idleCalls: 10,
   longMinutes: 0.1,
   relay: { steps: [6, 10], rounds: 1, warmMs: 500, measureMs: 1000, stopsWhenLate: false },
-  workers: { steps: [6], rounds: 1, measureMs: 1000 },
+  workers: { kinds: ALL_KINDS, steps: [6], rounds: 1, measureMs: 1000 },
   webrtc: { seconds: 2, counts: [2] },
 };
 const size = isTry ? TRY : isFull ? FULL : SHORT;
@@ -94,7 +94,7 @@ const PARTS: { readonly [P in Part]: () => Promise<Required<Results>[P]> | Requi
   long: () => apart<LongResult>('long.ts', ['--expose-gc'], String(size.longMinutes), '100'),
   webrtc: () =>
     apart<WebRtcResult>('webrtc.ts', [], String(size.webrtc.seconds), ...size.webrtc.counts.map(String)),
-  workers: () => workers(size.workers.steps, size.workers.rounds, size.workers.measureMs),
+  workers: () => workers(size.workers.kinds, size.workers.steps, size.workers.rounds, size.workers.measureMs),
   relay: () => relayPart(size.relay),
   pipecat: () => pipecatPart(isTry ? 'try' : isFull ? 'full' : 'short'),
 };

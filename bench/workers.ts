@@ -48,13 +48,15 @@ interface Run {
   readonly load: number;
 }
 
-const KINDS: readonly WorkersKind[] = [
+export const ALL_KINDS: readonly WorkersKind[] = [
   { workers: null, tls: false },
   { workers: 1, tls: false },
   { workers: 2, tls: false },
   { workers: null, tls: true },
   { workers: 2, tls: true },
 ];
+/** What `--workers` and TLS add, and nothing between. */
+export const FEW_KINDS = ALL_KINDS.filter(({ workers, tls }) => workers === 2 || (workers === null && !tls));
 const WARM_MS = 2000;
 /** Of the kernel's clock for CPU time (`getconf CLK_TCK`). */
 const TICK_US = 10_000;
@@ -194,13 +196,13 @@ function summary(kind: WorkersKind, calls: number, runs: readonly Run[]): Worker
 
 /** In turn, so that what the machine does meanwhile hits all of them. Without openssl nothing is measured with TLS. */
 export async function workers(
+  wanted: readonly WorkersKind[],
   steps: readonly number[],
   rounds: number,
   measureMs: number,
-  log: (line: string) => void = console.log,
 ): Promise<WorkersSummary[]> {
   const own = certificate();
-  const kinds = KINDS.filter(({ tls }) => !tls || own);
+  const kinds = wanted.filter(({ tls }) => !tls || own);
   const summaries: WorkersSummary[] = [];
   try {
     for (const calls of steps) {
@@ -210,7 +212,7 @@ export async function workers(
       for (const [kind, each] of runs) {
         const found = summary(kind, calls, each);
         summaries.push(found);
-        log(line(found));
+        console.log(line(found));
       }
     }
   } finally {
@@ -231,6 +233,6 @@ function line(found: WorkersSummary): string {
 
 if (import.meta.main) {
   const [counts = '100,300', rounds = '2', measureMs = '8000'] = process.argv.slice(2);
-  await workers(counts.split(',').map(Number), Number(rounds), Number(measureMs));
+  await workers(ALL_KINDS, counts.split(',').map(Number), Number(rounds), Number(measureMs));
   process.exit(0);
 }
