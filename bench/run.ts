@@ -18,12 +18,12 @@ import { memory } from './memory.ts';
 import type { MicroResult } from './micro.ts';
 import { pipecatPart } from './pipecat/index.ts';
 import { reaction } from './reaction.ts';
-import { relayPart } from './relay-part.ts';
+import { type RelaySize, relayPart } from './relay-part.ts';
 import { renderReport } from './report.ts';
 import type { Part, Results } from './results.ts';
 import { startTimes } from './start.ts';
 import type { WebRtcResult } from './webrtc.ts';
-import { ALL_KINDS, FEW_KINDS, workers } from './workers.ts';
+import { ALL_KINDS, FEW_KINDS, type WorkersKind, workers } from './workers.ts';
 
 const HERE = new URL('./', import.meta.url);
 const args = process.argv.slice(2);
@@ -31,7 +31,22 @@ const [isFull, isTry] = [args.includes('--full'), args.includes('--try')];
 const wanted = args.filter((each) => !each.startsWith('--'));
 
 /** How much of each part is measured. */
-const SHORT = {
+interface Size {
+  readonly starts: number;
+  readonly reactions: number;
+  readonly idleCalls: number;
+  readonly longMinutes: number;
+  readonly relay: RelaySize;
+  readonly workers: {
+    readonly kinds: readonly WorkersKind[];
+    readonly steps: readonly number[];
+    readonly rounds: number;
+    readonly measureMs: number;
+  };
+  readonly webrtc: { readonly seconds: number; readonly counts: readonly number[] };
+}
+
+const SHORT: Size = {
   starts: 5,
   reactions: 1200,
   idleCalls: 150,
@@ -40,7 +55,7 @@ const SHORT = {
   workers: { kinds: FEW_KINDS, steps: [50], rounds: 1, measureMs: 4000 },
   webrtc: { seconds: 8, counts: [20] },
 };
-const FULL: typeof SHORT = {
+const FULL: Size = {
   starts: 11,
   reactions: 5000,
   idleCalls: 300,
@@ -56,7 +71,7 @@ const FULL: typeof SHORT = {
   workers: { kinds: ALL_KINDS, steps: [50, 100, 300], rounds: 3, measureMs: 8000 },
   webrtc: { seconds: 20, counts: [1, 20, 50, 60, 80] },
 };
-const TRY: typeof SHORT = {
+const TRY: Size = {
   starts: 1,
   reactions: 50,
   idleCalls: 10,

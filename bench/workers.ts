@@ -56,7 +56,9 @@ export const ALL_KINDS: readonly WorkersKind[] = [
   { workers: 2, tls: true },
 ];
 /** What `--workers` and TLS add, and nothing between. */
-export const FEW_KINDS = ALL_KINDS.filter(({ workers, tls }) => workers === 2 || (workers === null && !tls));
+export const FEW_KINDS: readonly WorkersKind[] = ALL_KINDS.filter(
+  ({ workers, tls }) => workers === 2 || (workers === null && !tls),
+);
 const WARM_MS = 2000;
 /** Of the kernel's clock for CPU time (`getconf CLK_TCK`). */
 const TICK_US = 10_000;
