@@ -2,84 +2,30 @@
  * Calls that the real nanobot answers, at each level of tool access: with its own tools, its own guards, its own agent and
  * its own sessions.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ANSWER, realtimeSection, SAID, VoiceModel } from './caller.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ANSWER, realtimeSection, SAID } from './caller.ts';
 import { freePort, NanobotGateway, NanobotHome, processesOf, type SessionRow } from './nanobot.ts';
-import { TextModel } from './text-model.ts';
-import { WebChat } from './web-chat.ts';
+import { NanobotRig, NOTE } from './rig.ts';
 
-const NOTE = 'The spare key is under the third flower pot.';
 /** Who calls, and so whose chat it is. */
 const CALLER = '+15550100';
 const FILE_ANSWER = 'The agent read it: third flower pot.';
 
-const voice = new VoiceModel();
-const text = new TextModel();
-let modelUrl = '';
-let textUrl = '';
-let home: NanobotHome;
-let gateway: NanobotGateway;
-let url = '';
-let web: WebChat;
+let rig: NanobotRig;
+let { voice, text, home, gateway, web, url } = {} as NanobotRig;
 
-async function start(
-  realtime: Record<string, unknown>,
-  defaults: Record<string, unknown> = {},
-): Promise<void> {
-  home = new NanobotHome();
-  const [port, webPort] = [await freePort(), await freePort()];
-  home.write({
-    agents: {
-      defaults: {
-        workspace: home.workspace,
-        provider: 'custom',
-        model: 'local',
-        dream: { enabled: false },
-        ...defaults,
-      },
-    },
-    providers: { custom: { apiBase: textUrl, apiKey: 'local-key' } },
-    gateway: { port, heartbeat: { enabled: false } },
-    tools: { restrictToWorkspace: true },
-    channels: {
-      websocket: { enabled: true, port: webPort },
-      realtime: realtimeSection(modelUrl, realtime),
-    },
-  });
-  writeFileSync(join(home.workspace, 'note.txt'), NOTE);
-  gateway = new NanobotGateway(home);
-  url = await gateway.listening();
-  web = await WebChat.open(`http://127.0.0.1:${webPort}`);
-  // The agent's first turn loads much; a caller would hang up meanwhile.
-  expect(await web.ask('ann', 'hello')).toBe('Done.');
+async function start(realtime: Record<string, unknown>, defaults: Record<string, unknown> = {}) {
+  rig = await NanobotRig.start({ realtime, defaults });
+  ({ voice, text, home, gateway, web, url } = rig);
 }
 
 async function stop(): Promise<void> {
-  web.close();
-  expect(await gateway.stop()).toBe(0);
+  await rig.stop();
   await expect(fetch(`${url}/healthz`)).rejects.toThrow();
-  expect(processesOf(home.folder)).toEqual([]);
 }
-
-beforeAll(async () => {
-  modelUrl = await voice.fake.listen();
-  textUrl = await text.listen();
-});
-
-afterEach(() => {
-  expect(voice.fake.violations).toEqual([]);
-  expect(text.violations).toEqual([]);
-});
-
-afterAll(async () => {
-  gateway?.child.kill('SIGKILL');
-  await voice.fake.close();
-  await text.close();
-  home?.remove();
-});
 
 const rowsOf = (rows: readonly SessionRow[] = []) => rows.map(({ role, content }) => [role, content]);
 
@@ -100,7 +46,7 @@ describe('toolAccess "full": the live agent', () => {
       { unifiedSession: true },
     ),
   );
-  afterAll(() => home.remove());
+  afterAll(() => rig.remove());
 
   it('is listed and running', async () => {
     expect(home.run('plugins', 'list')).toMatch(/realtime.*(yes|enabled|✓)/i);
@@ -178,7 +124,7 @@ describe('toolAccess "full": the live agent', () => {
     expect(await web.ask('eve', `/approve ${request}`)).toBe('You are not among those who may decide this.');
     expect(await web.ask('ann', '/approve 0123456789abcdef')).toBe('There is no such request.');
     expect(await web.ask('ann', `/approve ${request}`)).toMatch(/^Approved: .* It runs now\.$/);
-    await until(() => existsSync(join(home.workspace, 'list.txt')));
+    await rig.until(() => existsSync(join(home.workspace, 'list.txt')));
     expect(readFileSync(join(home.workspace, 'list.txt'), 'utf8')).toBe('milk');
     expect(await web.ask('ann', `/approve ${request}`)).toBe('It was decided already; nothing was changed.');
   });
@@ -215,7 +161,7 @@ describe('toolAccess "full": the live agent', () => {
   it("speaks a message of the agent's to whoever is on the line", async () => {
     const admitted = gateway.output.split('incoming call admitted').length;
     const calling = voice.place(home, url, 'CA0A4', [], 450);
-    await until(() => gateway.output.split('incoming call admitted').length > admitted);
+    await rig.until(() => gateway.output.split('incoming call admitted').length > admitted);
     text.willSay(
       {
         tool: 'message',
@@ -258,7 +204,7 @@ describe('toolAccess "full": the live agent', () => {
 
 describe('toolAccess "public": tools made from public classes', () => {
   beforeAll(() => start({}));
-  afterAll(() => home.remove());
+  afterAll(() => rig.remove());
 
   it('runs the same tools under the same guards', async () => {
     const { outputs } = await voice.place(
@@ -277,7 +223,7 @@ describe('toolAccess "public": tools made from public classes', () => {
     expect(outputs[1]).toContain(`is outside allowed directory ${home.workspace}`);
     expect(outputs[2]).toContain('private/internal address');
     expect(voice.toolNames).not.toContain('ask_agent');
-    const rows = await settled(() => spokenRows().some(isAnswer));
+    const rows = await settled(() => rig.spoken.some(isAnswer));
     expect(rows.size).toBeGreaterThan(0);
     // A stranger's call is in a session of its own, and no other.
     expect([...rows.keys()].filter((key) => key.startsWith('realtime:'))).toHaveLength(1);
@@ -288,7 +234,7 @@ describe('toolAccess "public": tools made from public classes', () => {
 
 describe('toolAccess "delegate": the agent alone', () => {
   beforeAll(() => start({ toolAccess: 'delegate' }));
-  afterAll(() => home.remove());
+  afterAll(() => rig.remove());
 
   it('has no tool but the agent, which answers with its own', async () => {
     text.willSay({ tool: 'read_file', args: { path: 'note.txt' } }, { text: FILE_ANSWER });
@@ -310,20 +256,22 @@ describe('toolAccess "delegate": the agent alone', () => {
 });
 
 describe('a gate that would not hold', () => {
+  const home = new NanobotHome();
+  let gateway: NanobotGateway | null = null;
   afterAll(() => {
-    gateway.child.kill('SIGKILL');
+    gateway?.child.kill('SIGKILL');
     home.remove();
   });
 
   it('does not start with requests to the agent, and says what to write', async () => {
-    home = new NanobotHome();
+    const nobody = 'http://127.0.0.1:9/v1';
     home.write({
       agents: { defaults: { workspace: home.workspace, provider: 'custom', model: 'local' } },
-      providers: { custom: { apiBase: textUrl, apiKey: 'local-key' } },
+      providers: { custom: { apiBase: nobody, apiKey: 'local-key' } },
       gateway: { port: await freePort() },
       channels: {
         websocket: { enabled: false },
-        realtime: realtimeSection(modelUrl, {
+        realtime: realtimeSection(nobody, {
           toolAccess: 'delegate',
           approvals: { toolGate: { deny: ['write_file'] } },
         }),
@@ -339,19 +287,9 @@ describe('a gate that would not hold', () => {
 });
 
 const isAnswer = ({ role, content }: SessionRow) => role === 'assistant' && content === ANSWER;
-const spokenRows = () => [...home.sessions().values()].flat().filter(({ source }) => source === 'voice');
-
-/** Looks until it is so; what another process does can't be waited for otherwise. */
-async function until(isThere: () => unknown): Promise<void> {
-  for (let tries = 0; !isThere(); tries += 1) {
-    if (tries > 200)
-      throw new Error(`It never came:\n${JSON.stringify([...home.sessions()])}\n${gateway.output}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 /** The sessions, once what the condition wants is in their files. */
 async function settled(isThere: () => unknown): Promise<Map<string, SessionRow[]>> {
-  await until(isThere);
+  await rig.until(isThere);
   return home.sessions();
 }

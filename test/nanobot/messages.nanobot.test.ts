@@ -23,12 +23,13 @@ const CHAT = '6b1f5a52-0f3c-4c0e-9a53-0d0b9a3e5a11';
 class TwilioDouble {
   /** Calls that we placed. */
   readonly placed: Record<string, string>[] = [];
+  status = 201;
   readonly #server: Server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     if (request.url?.endsWith('/Calls.json'))
       this.placed.push({ path: request.url, ...Object.fromEntries(new URLSearchParams(body)) });
-    response.writeHead(201, { 'content-type': 'application/json' }).end('{"sid":"CA0R1"}');
+    response.writeHead(this.status, { 'content-type': 'application/json' }).end('{"sid":"CA0R1"}');
   });
 
   async listen(): Promise<string> {
@@ -183,6 +184,18 @@ describe('what the agent sends', () => {
     expect(rows.map(({ role, content }) => [role, content])).toEqual([['assistant', 'Come home.']]);
     expect(rig.since(seen)).toContain('rings nobody for it: it waits in the session');
     expect(twilio.placed).toHaveLength(1);
+  });
+
+  it('does not lose one that the carrier refuses to ring for', async () => {
+    const seen = rig.gateway.output.length;
+    twilio.status = 400;
+    rig.text.willSay(message({ chat_id: 'ada', content: 'It is heavy.' }), { text: 'I tried.' });
+    expect(await rig.web.ask('ann', 'Tell Ada more')).toBe('I tried.');
+
+    await rig.until(() => rig.home.sessions().has('realtime:ada'));
+    const rows = rig.home.sessions().get('realtime:ada') ?? [];
+    expect(rows.map(({ content }) => content)).toEqual(['It is heavy.']);
+    expect(rig.since(seen)).toContain('a call could not be placed {"code": "CARRIER_REFUSED"}');
   });
 
   it('leaves nothing when it stops', () => rig.stop());
