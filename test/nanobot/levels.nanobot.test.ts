@@ -233,7 +233,8 @@ describe('toolAccess "public": tools made from public classes', () => {
 });
 
 describe('toolAccess "delegate": the agent alone', () => {
-  beforeAll(() => start({ toolAccess: 'delegate' }));
+  // Its answers come in parts here.
+  beforeAll(() => start({ toolAccess: 'delegate', streaming: true }));
   afterAll(() => rig.remove());
 
   it('has no tool but the agent, which answers with its own', async () => {
@@ -246,6 +247,7 @@ describe('toolAccess "delegate": the agent alone', () => {
       450,
     );
 
+    expect(text.asked.at(-1)?.stream).toBe(true);
     expect(outputs).toEqual([FILE_ANSWER]);
     expect(voice.toolNames).not.toContain('read_file');
     expect(voice.toolNames).toContain('ask_agent');
