@@ -134,7 +134,7 @@ export interface OnsetSummary {
   readonly name: string;
   readonly calls: number;
   readonly runs: readonly OnsetRun[];
-  /** It did not take that many calls, lost some, or fell behind: less than `KEEPS_UP` of the sound came. */
+  /** It did not take that many calls, lost some, or fell behind: less than `KEEPS_UP` of the sound, or of the bursts, came. */
   readonly saturated: boolean;
   readonly cpuPerCall: number;
   readonly cpuSpread: readonly [number, number];
@@ -160,8 +160,8 @@ export function summaryOf<Target>(
       of((run) => run[way].p99Ms ?? Number.NaN),
       of((run) => run[way].maxMs),
     ] as const;
-  const isBehind = ({ dropped, shareUp, shareDown }: OnsetRun) =>
-    dropped > 0 || Math.min(shareUp, shareDown) < KEEPS_UP;
+  const isBehind = ({ dropped, shareUp, shareDown, lost, bursts }: OnsetRun) =>
+    dropped > 0 || Math.min(shareUp, shareDown, 1 - lost / Math.max(1, bursts + lost)) < KEEPS_UP;
   return {
     contestant: id,
     name,

@@ -210,6 +210,9 @@ describe('two ends of some calls', () => {
     expect(summaryOf(contestant, 2, [run]).saturated).toBe(true);
     expect(summaryOf(contestant, 2, [{ ...run, shareDown: 1 }]).saturated).toBe(false);
     expect(summaryOf(contestant, 2, [{ ...run, shareDown: 1 }, null]).saturated).toBe(true);
+    expect(summaryOf(contestant, 2, [{ ...run, shareDown: 1, lost: 1 }]).saturated).toBe(false);
+    // Sound that was made up in place of what was lost.
+    expect(summaryOf(contestant, 2, [{ ...run, shareDown: 1, lost: 2 }]).saturated).toBe(true);
   });
 });
 
