@@ -32,7 +32,8 @@ export function textFrame(text: string, masked: boolean): Buffer {
   frame[1] = (masked ? MASK_BIT : 0) | (lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127);
   if (lengthBytes === 2) frame.writeUInt16BE(length, 2);
   else if (lengthBytes === 8) frame.writeBigUInt64BE(BigInt(length), 2);
-  frame.write(text, bodyAt);
+  // Nearly all of it is ASCII, which needs no encoder.
+  frame.write(text, bodyAt, length === text.length ? 'latin1' : 'utf8');
   if (masked) mask(frame, bodyAt);
   return frame;
 }
@@ -85,7 +86,8 @@ function flushAll(): void {
 export class TextFrameWriter {
   readonly #socket: Duplex;
   readonly #masked: boolean;
-  #frames: Buffer[] = [];
+  #first: Buffer | null = null;
+  #others: Buffer[] = [];
   #bytes = 0;
 
   /** @param masked - as a client has to, and a server must not */
@@ -101,18 +103,24 @@ export class TextFrameWriter {
 
   send(text: string): void {
     const frame = textFrame(text, this.#masked);
-    if (this.#frames.length === 0 && waiting.push(this) === 1 && held === 0) process.nextTick(flushAll);
-    this.#frames.push(frame);
     this.#bytes += frame.length;
+    if (this.#first !== null) {
+      this.#others.push(frame);
+      return;
+    }
+    this.#first = frame;
+    if (waiting.push(this) === 1 && held === 0) process.nextTick(flushAll);
   }
 
   /** Hands over what waits now: something that has to come behind it is about to be written. */
   flush(): void {
-    const frames = this.#frames;
-    const only = frames[0];
-    if (only === undefined) return;
-    this.#frames = [];
+    const first = this.#first;
+    if (first === null) return;
+    const others = this.#others;
+    this.#first = null;
     this.#bytes = 0;
-    if (this.#socket.writable) this.#socket.write(frames.length === 1 ? only : Buffer.concat(frames));
+    if (others.length > 0) this.#others = [];
+    if (this.#socket.writable)
+      this.#socket.write(others.length === 0 ? first : Buffer.concat([first, ...others]));
   }
 }

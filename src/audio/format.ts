@@ -64,17 +64,16 @@ export function audioBase64(audio: AudioData): string {
   return Buffer.from(audio.buffer, audio.byteOffset, audio.byteLength).toString('base64');
 }
 
-/** By character code: whether it is a base64 digit. */
-const BASE64_DIGIT = new Uint8Array(128);
-for (const digit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') {
-  BASE64_DIGIT[digit.charCodeAt(0)] = 1;
-}
+/** What base64 is decoded into when only its being right counts. */
+const scratch = Buffer.alloc(16 * 1024);
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Whether `text` from `start` to `end` is whole base64, padded where it has to be. */
-export function isBase64(text: string, start = 0, end: number = text.length): boolean {
-  if ((end - start) % 4 !== 0) return false;
-  let digits = end;
-  for (let pads = 0; pads < 2 && digits > start && text.charCodeAt(digits - 1) === 61; pads += 1) digits -= 1;
-  for (let at = start; at < digits; at += 1) if (BASE64_DIGIT[text.charCodeAt(at)] !== 1) return false;
-  return true;
+/** Whether a text is whole base64 of the usual alphabet, padded where it has to be. */
+export function isBase64(text: string): boolean {
+  if (text.length % 4 !== 0) return false;
+  const bytes = audioByteLength(text);
+  if (bytes > scratch.length) return BASE64.test(text);
+  // The decoder is several times faster than a look at every character. It leaves out what is no digit, so that fewer
+  // bytes come out; only the two digits of the other alphabet pass for digits.
+  return scratch.write(text, 'base64') === bytes && !text.includes('-') && !text.includes('_');
 }

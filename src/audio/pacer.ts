@@ -8,15 +8,21 @@
  */
 
 import type { Clock, ClockTimer } from '../clock.ts';
-import { type AudioFormat, bytesPerMs } from './format.ts';
+import { type AudioData, type AudioFormat, bytesPerMs } from './format.ts';
 
 /** Audio that may wait in one pacer; beyond it the oldest item's rest is refused. */
 export const MAX_PACER_MS = 300_000;
 export const FRAME_MS = 20;
 
+interface Chunk {
+  readonly bytes: Uint8Array;
+  /** The same audio as it came, when it came so. */
+  readonly audio: AudioData;
+}
+
 interface Entry {
   readonly itemId: string;
-  chunks: Uint8Array[];
+  chunks: Chunk[];
   bytes: number;
   ended: boolean;
 }
@@ -28,10 +34,16 @@ export interface PacedFrame {
   readonly last: boolean;
 }
 
+export interface DueFrame extends PacedFrame {
+  /** The frame as it came, when it came as one, and else the frame: what was not changed need not be written anew. */
+  readonly audio: AudioData;
+}
+
 export class Pacer {
   readonly #format: AudioFormat;
   readonly #frameBytes: number;
   readonly #maxLeadMs: number;
+  readonly #frameMs: number;
   readonly #silence: number;
   #entries: Entry[] = [];
   #queuedBytes = 0;
@@ -42,6 +54,7 @@ export class Pacer {
     this.#format = options.format;
     this.#frameBytes = options.frameBytes;
     this.#maxLeadMs = options.maxLeadMs;
+    this.#frameMs = options.frameBytes / bytesPerMs(options.format);
     this.#silence = options.format.encoding === 'pcmu' ? 0xff : options.format.encoding === 'pcma' ? 0xd5 : 0;
   }
 
@@ -53,13 +66,17 @@ export class Pacer {
     return this.#entries.length === 0;
   }
 
-  /** Queues audio of an item behind everything queued before. Returns false when the bound refused it. */
-  push(itemId: string, audio: Uint8Array): boolean {
+  /**
+   * Queues audio of an item behind everything queued before. Returns false when the bound refused it.
+   *
+   * @param audio - the same, as it came
+   */
+  push(itemId: string, bytes: Uint8Array, audio: AudioData = bytes): boolean {
     if (this.queuedMs >= MAX_PACER_MS) return false;
     const entry = this.#open(itemId);
-    entry.chunks.push(audio);
-    entry.bytes += audio.byteLength;
-    this.#queuedBytes += audio.byteLength;
+    entry.chunks.push({ bytes, audio });
+    entry.bytes += bytes.byteLength;
+    this.#queuedBytes += bytes.byteLength;
     return true;
   }
 
@@ -71,24 +88,18 @@ export class Pacer {
     if (entry.bytes === 0) this.#entries = this.#entries.filter((each) => each !== entry);
   }
 
-  /** The frames that may leave now. An item in the making that has run dry keeps its place only while first. */
-  due(now: number): PacedFrame[] {
-    const frames: PacedFrame[] = [];
-    for (;;) {
-      const entry = this.#entries[0];
-      if (!entry) break;
-      if (entry.bytes < this.#frameBytes && !entry.ended) {
-        // Waiting for its next delta. Items behind it must not overtake.
-        break;
-      }
-      if (Math.max(this.#playedOutAt, now) - now + this.#frameMs > this.#maxLeadMs) break;
-      const frame = this.#take(entry);
-      const last = entry.ended && entry.bytes === 0;
-      if (last) this.#entries.shift();
-      this.#playedOutAt = Math.max(this.#playedOutAt, now) + this.#frameMs;
-      frames.push({ itemId: entry.itemId, frame, last });
-    }
-    return frames;
+  /** Lets the next frame go, if one may leave now. An item in the making that has run dry keeps its place only while first. */
+  next(now: number): DueFrame | null {
+    const entry = this.#entries[0];
+    // One that waits for its next delta: items behind it must not overtake.
+    if (!entry || (entry.bytes < this.#frameBytes && !entry.ended)) return null;
+    const startsAt = Math.max(this.#playedOutAt, now);
+    if (startsAt - now + this.#frameMs > this.#maxLeadMs) return null;
+    const { bytes: frame, audio } = this.#take(entry);
+    const last = entry.ended && entry.bytes === 0;
+    if (last) this.#entries.shift();
+    this.#playedOutAt = startsAt + this.#frameMs;
+    return { itemId: entry.itemId, frame, audio, last };
   }
 
   /** Puts frames that were let go, and never played, in front again. Playout starts anew. */
@@ -99,7 +110,7 @@ export class Pacer {
         entry = { itemId, chunks: [], bytes: 0, ended: last };
         this.#entries.unshift(entry);
       }
-      entry.chunks.unshift(frame);
+      entry.chunks.unshift({ bytes: frame, audio: frame });
       entry.bytes += frame.byteLength;
       this.#queuedBytes += frame.byteLength;
     }
@@ -110,7 +121,7 @@ export class Pacer {
   drain(): { itemId: string; chunks: readonly Uint8Array[] }[] {
     const entries = this.#entries;
     this.clear();
-    return entries.map(({ itemId, chunks }) => ({ itemId, chunks }));
+    return entries.map(({ itemId, chunks }) => ({ itemId, chunks: chunks.map(({ bytes }) => bytes) }));
   }
 
   /** Drops everything that waits, and forgets what was let go: the leg was cleared. */
@@ -118,10 +129,6 @@ export class Pacer {
     this.#entries = [];
     this.#queuedBytes = 0;
     this.#playedOutAt = 0;
-  }
-
-  get #frameMs(): number {
-    return this.#frameBytes / bytesPerMs(this.#format);
   }
 
   #open(itemId: string): Entry {
@@ -134,35 +141,37 @@ export class Pacer {
     return entry;
   }
 
-  #take(entry: Entry): Uint8Array {
+  #take(entry: Entry): Chunk {
     const first = entry.chunks[0];
-    if (first && first.byteLength >= this.#frameBytes) {
+    if (first && first.bytes.byteLength >= this.#frameBytes) {
       entry.bytes -= this.#frameBytes;
       this.#queuedBytes -= this.#frameBytes;
-      if (first.byteLength === this.#frameBytes) {
+      if (first.bytes.byteLength === this.#frameBytes) {
         entry.chunks.shift();
         return first;
       }
-      entry.chunks[0] = first.subarray(this.#frameBytes);
-      return first.subarray(0, this.#frameBytes);
+      entry.chunks[0] = whole(first.bytes.subarray(this.#frameBytes));
+      return whole(first.bytes.subarray(0, this.#frameBytes));
     }
     const frame = new Uint8Array(this.#frameBytes);
     let filled = 0;
     while (filled < this.#frameBytes) {
-      const chunk = entry.chunks[0];
+      const chunk = entry.chunks[0]?.bytes;
       if (!chunk) break;
       const part = chunk.subarray(0, this.#frameBytes - filled);
       frame.set(part, filled);
       filled += part.byteLength;
       if (part.byteLength === chunk.byteLength) entry.chunks.shift();
-      else entry.chunks[0] = chunk.subarray(part.byteLength);
+      else entry.chunks[0] = whole(chunk.subarray(part.byteLength));
     }
     entry.bytes -= filled;
     this.#queuedBytes -= filled;
     frame.fill(this.#silence, filled);
-    return frame;
+    return whole(frame);
   }
 }
+
+const whole = (bytes: Uint8Array): Chunk => ({ bytes, audio: bytes });
 
 /** Calls every subscriber each 20 ms, from one timer; stands still while there is none. */
 export class FrameTicker {

@@ -129,11 +129,12 @@ export class ModelLink {
     this.#model = model;
     const isCurrent = () => !this.#closed && this.#model === model;
     for (const name of FORWARDED) {
-      const handler = handlers[name] as (...args: unknown[]) => void;
-      model.on(name, (...args: readonly unknown[]) => {
+      // None of them has more than one argument.
+      const handler = handlers[name] as (event?: unknown) => void;
+      model.on(name, (event?: unknown) => {
         if (!isCurrent()) return;
-        if (name === 'error') this.#noteError(args[0] as RealtimeModelEvents['error'][0]);
-        handler(...args);
+        if (name === 'error') this.#noteError(event as RealtimeModelEvents['error'][0]);
+        handler(event);
       });
     }
     model.on('ready', (session) => {

@@ -110,7 +110,8 @@ export class Output {
     if (!this.#transcoder) return false;
     if (this.#transcodedItem !== item.itemId) this.#finishTranscoding();
     this.#transcodedItem = item.itemId;
-    return this.#push(item, audioBytes(this.#transcoder.process(audio)), now);
+    const converted = this.#transcoder.process(audio);
+    return this.#push(item, audioBytes(converted), now, converted);
   }
 
   /** Audio that is in the leg's format already. */
@@ -138,12 +139,12 @@ export class Output {
   }
 
   #letGo(leg: CallLeg, now: number): void {
-    for (const paced of this.#pacer.due(now)) {
-      const { itemId, frame, last } = paced;
+    for (let paced = this.#pacer.next(now); paced !== null; paced = this.#pacer.next(now)) {
+      const { itemId, frame, audio, last } = paced;
       const frameMs = frame.byteLength / this.#bytesPerMs;
       const playsAt = Math.max(this.#playEnd, now);
       this.#playEnd = playsAt + frameMs;
-      leg.send(itemId, frame);
+      leg.send(itemId, audio);
       if (this.#sent.isFull) this.#forgetHeard(now);
       this.#sent.add(paced, this.#ledger.sent(itemId, frameMs, now));
       this.#listener.frame?.(frame, playsAt);
@@ -211,10 +212,10 @@ export class Output {
     this.#started.clear();
   }
 
-  #push(item: OutputItem, audio: Uint8Array, now: number): boolean {
-    if (audio.byteLength === 0) return true;
-    if (!this.#pacer.push(item.itemId, audio)) return false;
-    for (const hearing of this.#ledger.received(item, audio.byteLength / this.#bytesPerMs, now))
+  #push(item: OutputItem, bytes: Uint8Array, now: number, audio: AudioData = bytes): boolean {
+    if (bytes.byteLength === 0) return true;
+    if (!this.#pacer.push(item.itemId, bytes, audio)) return false;
+    for (const hearing of this.#ledger.received(item, bytes.byteLength / this.#bytesPerMs, now))
       this.#ended(hearing);
     // What the leg has room for does not wait for the next tick.
     if (this.#leg) this.#letGo(this.#leg, now);

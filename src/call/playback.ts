@@ -63,6 +63,8 @@ interface Mark {
   readonly dueAt: number;
 }
 
+const NOTHING: readonly ItemHearing[] = [];
+
 export class PlaybackLedger {
   readonly #useMarks: boolean;
   readonly #items = new Map<string, Item>();
@@ -94,16 +96,16 @@ export class PlaybackLedger {
     item: { itemId: string; source: ItemSource; responseId: string },
     durationMs: number,
     now: number,
-  ): ItemHearing[] {
+  ): readonly ItemHearing[] {
     const known = this.#items.get(item.itemId);
     if (known) {
       known.receivedMs += durationMs;
-      return [];
+      return NOTHING;
     }
     this.#items.set(item.itemId, { ...item, receivedMs: durationMs, sentMs: 0, complete: false });
-    if (this.#items.size <= MAX_LEDGER_ITEMS) return [];
+    if (this.#items.size <= MAX_LEDGER_ITEMS) return NOTHING;
     const oldest = this.#items.values().next().value;
-    if (!oldest) return [];
+    if (!oldest) return NOTHING;
     const hearing = this.#hearing(oldest, now);
     this.#items.delete(oldest.itemId);
     return [hearing];
@@ -215,7 +217,8 @@ export class PlaybackLedger {
   }
 
   /** Takes out and returns the items that are complete and were heard to the end, oldest first. */
-  settle(now: number): ItemHearing[] {
+  settle(now: number): readonly ItemHearing[] {
+    if (this.#items.size === 0) return NOTHING;
     const settled: ItemHearing[] = [];
     for (const item of this.#items.values()) {
       if (!this.#isOver(item, now)) continue;

@@ -89,9 +89,13 @@ export function sessionChange(
 /** The type's own spelling, checked. */
 const APPEND: InputAudioBufferAppendEvent['type'] = 'input_audio_buffer.append';
 
+const APPEND_HEAD = `{"type":"${APPEND}","audio":"`;
+
 /** No `event_id`: it is never acknowledged, and it is sent fifty times a second. */
 export function audioAppend(audio: string): string {
-  return `{"type":"${APPEND}","audio":${JSON.stringify(audio)}}`;
+  // Base64 goes as it is. What could end the string, or says otherwise what it means, is none, and is made harmless.
+  if (audio.includes('"') || audio.includes('\\')) return JSON.stringify({ type: APPEND, audio });
+  return `${APPEND_HEAD}${audio}"}`;
 }
 
 export function messageItem(eventId: string, { role, text }: HistoryItem): string {

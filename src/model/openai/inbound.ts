@@ -46,6 +46,9 @@ export class InboundReader {
   readonly #transcripts = new InputTranscripts();
   readonly #spoken = new BoundedMap<string, SpokenItem>(MAX_REMEMBERED_ITEMS);
   #spokeOverResponse = false;
+  /** Of the last audio. */
+  #itemId = '';
+  #responseId = '';
 
   constructor(
     events: Emitter<RealtimeModelEvents>,
@@ -146,16 +149,18 @@ export class InboundReader {
   }
 
   #onAudio(event: Extract<ServerEvent, { type: 'response.output_audio.delta' }>): void {
-    const item = this.#spoken.get(event.item_id);
-    const bytes = audioByteLength(event.delta);
+    const { delta, content_index } = event;
+    // One string for every delta of an item, whose hash is known wherever it is looked up.
+    const itemId = event.item_id === this.#itemId ? this.#itemId : event.item_id;
+    const responseId = event.response_id === this.#responseId ? this.#responseId : event.response_id;
+    this.#itemId = itemId;
+    this.#responseId = responseId;
+    const item = this.#spoken.get(itemId);
+    const bytes = audioByteLength(delta);
     if (item) item.bytes += bytes;
-    else this.#spoken.set(event.item_id, { contentIndex: event.content_index ?? 0, bytes });
-    if (this.#responses.isCancelled(event.response_id)) return;
-    this.#events.emit('outputAudio', {
-      responseId: event.response_id,
-      itemId: event.item_id,
-      audio: event.delta,
-    });
+    else this.#spoken.set(itemId, { contentIndex: content_index ?? 0, bytes });
+    if (this.#responses.isCancelled(responseId)) return;
+    this.#events.emit('outputAudio', { responseId, itemId, audio: delta });
   }
 
   #emitWords(at: { response_id: string; item_id: string }, text: string, final: boolean): void {

@@ -148,13 +148,14 @@ function audioDelta(data: string): ServerEvent | null {
   const [{ length: start }, response_id = '', item_id = '', content_index] = head;
   const end = data.indexOf('"', start);
   if (end !== data.length - 2 || data.charCodeAt(end + 1) !== 0x7d) return null;
-  if (!isBase64(data, start, end)) return null;
+  const delta = data.slice(start, end);
+  if (!isBase64(delta)) return null;
   return {
     type: 'response.output_audio.delta',
     response_id,
     item_id,
     content_index: Number(content_index),
-    delta: data.slice(start, end),
+    delta,
   };
 }
 
