@@ -158,9 +158,15 @@ function onControl(session: Session, text: string): void {
   const event = JSON.parse(text) as { type: string; session?: AudioFormats };
   if (event.type !== 'session.update') return;
   const { input, output } = event.session?.audio ?? {};
-  const named = (type: string | undefined): Format => (type === 'audio/pcmu' ? 'pcmu' : 'pcm');
-  session.format = { in: named(input?.format?.type), out: named(output?.format?.type) };
-  session.listener = listener(session.heard, session.format.in);
+  // What an update does not name stays as it was.
+  const named = (type: string | undefined, present: Format): Format =>
+    type === undefined ? present : type === 'audio/pcmu' ? 'pcmu' : 'pcm';
+  const present = session.format;
+  session.format = {
+    in: named(input?.format?.type, present.in),
+    out: named(output?.format?.type, present.out),
+  };
+  if (session.format.in !== present.in) session.listener = listener(session.heard, session.format.in);
   send(session, { type: 'session.updated', session: { ...sessionOf(session), ...event.session } });
 }
 
