@@ -53,11 +53,16 @@ say "Our wheel: built, without a file of nanobot's, installed and uninstalled"
 }
 wheel=$(echo "$work"/dist/*.whl)
 "$python" scripts/check-wheel.py "$wheel"
+remove_ours() {
+  pip uninstall --yes nanobot-channel-realtime
+  find "$venv" -path '*nanobot/channels/realtime*' -name '*.pyc' -delete
+  find "$venv" -path '*nanobot/channels/realtime*' -type d -empty -delete
+}
+# An environment that is used again has it from the last time.
+remove_ours >"$work/pip.log" 2>&1
 before=$(cd "$venv" && find . -path '*nanobot/*' -not -name '*.pyc' | sort | sha256sum)
 pip install --no-deps "$wheel"
-pip uninstall --yes nanobot-channel-realtime
-find "$venv" -path '*nanobot/channels/realtime*' -name '*.pyc' -delete
-find "$venv" -path '*nanobot/channels/realtime*' -type d -empty -delete
+remove_ours
 after=$(cd "$venv" && find . -path '*nanobot/*' -not -name '*.pyc' | sort | sha256sum)
 [ "$before" = "$after" ] || {
   echo "Uninstalling left something in nanobot's folders."
