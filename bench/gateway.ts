@@ -45,7 +45,7 @@ export async function startGateway(
   let printed = '';
   let listening = (_url: string) => {};
   const startedAt = performance.now();
-  const child = start('src/cli/main.ts', {
+  const child = start('bin/nanobot-realtime.js', {
     args: ['start', '--config', config, ...flags],
     env: { HOME: home, ...env },
     execArgv: [...START_FLAGS, ...execArgv],

@@ -16,6 +16,7 @@ import { type RealtimeConfig, type RealtimeConfigInput, realtimeConfigSchema } f
 import { isGateOn } from '../config-approvals.ts';
 import { VoiceError } from '../errors.ts';
 import type { ToolGateway } from '../gateway/index.ts';
+import { warmUpOpus } from '../leg/webrtc/index.ts';
 import type { Media, SpokenLine } from '../media/index.ts';
 import type { CommandModelFactoryOptions } from '../model/command/index.ts';
 import type { HistoryItem, RealtimeModelFactory } from '../model/index.ts';
@@ -34,6 +35,9 @@ import { BusDelegate, isInboundBus } from './bus-delegate.ts';
 import { historyOfTurns } from './history.ts';
 import { createModels } from './models.ts';
 import { configuredParts, openCallRecords, openPeers } from './page-parts.ts';
+
+/** From when it listens until it loads what the first call needs. */
+const WARM_UP_AFTER_MS = 50;
 
 export const CHANNEL_NAME = 'realtime';
 
@@ -228,11 +232,11 @@ export class RealtimeVoiceChannel {
     const prompts = loadPrompts(config.locale);
     const undo: (() => Promise<unknown>)[] = [];
     try {
-      await loadAudio();
+      const audio = loadAudio();
       const dataDirectory = this.#parts.dataDirectory ?? join(homedir(), '.nanobot', 'realtime');
       const store = this.#parts.store ?? (await this.#openStore(dataDirectory));
       if (!this.#parts.store) undo.push(() => store.close());
-      await store.closeStaleCalls(clock.wallNow());
+      await Promise.all([audio, store.closeStaleCalls(clock.wallNow())]);
       const synthesiser = this.#parts.synthesiser ?? createSynthesiser({ locale: config.locale });
       if (!this.#parts.synthesiser) undo.push(() => synthesiser.close());
       const { slotValues, history, slot = null } = this.#parts;
@@ -324,6 +328,12 @@ export class RealtimeVoiceChannel {
         await media.start();
       }
       const { url } = await server.listen();
+      // Whoever waits for us to listen does not wait for what only a call needs.
+      const warming = clock.setTimeout(() => {
+        models.warmUp?.();
+        if (peers) warmUpOpus();
+      }, WARM_UP_AFTER_MS);
+      undo.push(async () => warming.clear());
       // Undone in reverse: that no calls are taken any more comes before everything else.
       let withdraw = async () => {};
       undo.push(() => withdraw());

@@ -6,7 +6,6 @@
  */
 
 import { realpathSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from './exit-codes.ts';
@@ -78,15 +77,6 @@ async function createProgram(argv: readonly string[]): Promise<Command> {
   return program;
 }
 
-/**
- * The next start reads what this one has compiled. Beside the code that it is made of, where whoever could change it
- * could change the code; where that folder can't be written there is no cache, and nothing else is different.
- */
-export function keepCompiled(): void {
-  if (process.env.NODE_COMPILE_CACHE === undefined)
-    enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/nanobot-realtime', import.meta.url)));
-}
-
 /** Runs the command of `argv` (with `node` and the script in front) and sets the process's exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
   try {
@@ -108,6 +98,5 @@ function reported(error: unknown): number {
 
 const script = process.argv[1];
 if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url)) {
-  keepCompiled();
   await main(process.argv);
 }

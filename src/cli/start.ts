@@ -86,6 +86,9 @@ async function start(flags: StartFlags): Promise<void> {
       await startWorkers({ ...flags, workers: flags.workers }, signals);
       return;
     }
+    const { beginSqliteThread } = await import('../store/index.ts');
+    // Its thread takes as long to load as all the rest; nearly everybody has this database.
+    beginSqliteThread();
     const { compose } = await import('./compose.ts');
     const gateway = await compose(flags);
     process.stdout.write(banner({ version: packageVersion(), ...gateway.facts }));

@@ -139,6 +139,8 @@ export interface RealtimeModelFactory {
   /** What it is connected to, in plain words, for the start banner; no secrets. */
   readonly description: string;
   create(): RealtimeModel;
+  /** Loads what the first session would else wait for. */
+  warmUp?(): void;
   /** Frees what its sessions share (workers, sockets). */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
-import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { VoiceError } from '../errors.ts';
+import { SecureServer } from './node-http.ts';
 
 export interface ListeningAddress {
   readonly host: string;
@@ -10,14 +10,14 @@ export interface ListeningAddress {
 }
 
 /** @throws VoiceError `ADDRESS_IN_USE`, `CONFIG_INVALID` when the machine has no such address or forbids the port */
-export function listen(server: Server | HttpsServer, host: string, port: number): Promise<ListeningAddress> {
+export function listen(server: Server | SecureServer, host: string, port: number): Promise<ListeningAddress> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, host, port));
     server.once('error', onError);
     server.listen({ host, port }, () => {
       server.off('error', onError);
       const address = server.address() as AddressInfo;
-      const scheme = server instanceof HttpsServer ? 'https' : 'http';
+      const scheme = server instanceof SecureServer ? 'https' : 'http';
       const urlHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;
       resolve({ host: address.address, port: address.port, url: `${scheme}://${urlHost}:${address.port}` });
     });

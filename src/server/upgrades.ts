@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import { VoiceError } from '../errors.ts';
@@ -12,6 +12,7 @@ import { errorAnswer } from './errors.ts';
 import { MAX_SOCKET_MESSAGE_BYTES, SOCKET_CLOSE_TIMEOUT_MS } from './limits.ts';
 import { MEDIA_LIVE_PATH, type MediaLive } from './media/index.ts';
 import type { ServerMetrics } from './metrics.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { PAGE_SOCKET_PATH, type PageSockets } from './page/index.ts';
 import { BOARD_LIVE_PATH, type BoardLive } from './pages/board-live.ts';
 import type { PublicAddress } from './public-address.ts';

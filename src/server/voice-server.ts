@@ -4,8 +4,7 @@
  * @module
  */
 
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
+import type { RequestListener, Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Registry } from 'prom-client';
 import { type Clock, realClock } from '../clock.ts';
@@ -29,6 +28,7 @@ import {
 import { type ListeningAddress, listen } from './listen.ts';
 import { MediaFiles, MediaLive } from './media/index.ts';
 import { ServerMetrics } from './metrics.ts';
+import { createSecureServer, createServer, SecureServer } from './node-http.ts';
 import { BrowserGuard } from './pages/browser-guard.ts';
 import { PluginApi, type PluginApiOptions } from './plugin/index.ts';
 import { PublicAddress } from './public-address.ts';

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { VoiceError } from '../errors.ts';
@@ -18,47 +18,60 @@ export interface PronouncingDictionary {
   pronunciation(word: string): string | null;
 }
 
+/** Read at its first use: a gateway listens without it. */
 class DictionaryFile implements PronouncingDictionary {
   readonly locale: string;
-  readonly #pronunciations = new Map<string, string>();
+  readonly #path: string;
+  #pronunciations: ReadonlyMap<string, string> | null = null;
 
-  constructor(locale: string, text: string) {
+  constructor(locale: string, path: string) {
     this.locale = locale;
-    for (let at = 0; at < text.length; ) {
-      const newline = text.indexOf('\n', at);
-      const end = newline < 0 ? text.length : newline;
-      const space = text.indexOf(' ', at);
-      // `word(2)` is another pronunciation of `word`.
-      if (space > at && space < end && text[space - 1] !== ')') {
-        this.#pronunciations.set(text.slice(at, space), text.slice(space + 1, end));
-      }
-      at = end + 1;
-    }
+    this.#path = path;
   }
 
   has(word: string): boolean {
-    return this.#pronunciations.has(word);
+    return this.#words().has(word);
   }
 
   pronunciation(word: string): string | null {
-    return this.#pronunciations.get(word)?.trim() ?? null;
+    return this.#words().get(word)?.trim() ?? null;
   }
+
+  #words(): ReadonlyMap<string, string> {
+    this.#pronunciations ??= parseDictionary(readFileSync(this.#path, 'utf8'));
+    return this.#pronunciations;
+  }
+}
+
+function parseDictionary(text: string): Map<string, string> {
+  const pronunciations = new Map<string, string>();
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at);
+    const end = newline < 0 ? text.length : newline;
+    const space = text.indexOf(' ', at);
+    // `word(2)` is another pronunciation of `word`.
+    if (space > at && space < end && text[space - 1] !== ')') {
+      pronunciations.set(text.slice(at, space), text.slice(space + 1, end));
+    }
+    at = end + 1;
+  }
+  return pronunciations;
 }
 
 const loaded = new Map<string, PronouncingDictionary>();
 
-/** Reads it once per thread (about 0.1 s). @throws VoiceError `SPEECH_FAILED` for a locale without a model */
+/**
+ * One per thread and locale. The first word that is looked up takes about 0.1 s.
+ *
+ * @throws VoiceError `SPEECH_FAILED` for a locale without a model
+ */
 export function loadDictionary(locale: string): PronouncingDictionary {
   const known = loaded.get(locale);
   if (known) return known;
   const models = join(dirname(createRequire(import.meta.url).resolve('soundswallower')), 'model');
-  let text: string;
-  try {
-    text = readFileSync(join(models, locale, 'dict.txt'), 'utf8');
-  } catch (cause) {
-    throw new VoiceError('SPEECH_FAILED', `No acoustic model for ${locale}.`, { cause });
-  }
-  const dictionary = new DictionaryFile(locale, text);
+  const path = join(models, locale, 'dict.txt');
+  if (!existsSync(path)) throw new VoiceError('SPEECH_FAILED', `No acoustic model for ${locale}.`);
+  const dictionary = new DictionaryFile(locale, path);
   loaded.set(locale, dictionary);
   return dictionary;
 }

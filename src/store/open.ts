@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { FullStore } from './contract.ts';
-import { SqliteStore } from './sqlite/sqlite-store.ts';
+import { dropSqliteThread, SqliteStore } from './sqlite/sqlite-store.ts';
 
 export type StoreOptions =
   | {
@@ -33,6 +33,7 @@ export async function openStore(options: StoreOptions): Promise<FullStore> {
         ...(options.testCommitDelayMs !== undefined && { testCommitDelayMs: options.testCommitDelayMs }),
       });
     case 'postgres': {
+      dropSqliteThread();
       // With SQLite the queries run in its worker: this thread needs neither the driver nor the query builder.
       const { openPostgresStore } = await import('./postgres-store.ts');
       return openPostgresStore(options.url, options.node ?? hostname());

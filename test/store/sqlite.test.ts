@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../src/store/index.ts';
+import { beginSqliteThread, openStore } from '../../src/store/index.ts';
 import { MAX_PENDING_REQUESTS, SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { storeContract } from './contract-suite.ts';
 import { tempDir } from './temp.ts';
@@ -19,6 +20,34 @@ const call = {
 
 describe('the store on SQLite', () => {
   storeContract(() => openStore({ engine: 'sqlite', file: join(dir, 'contract', 'calls.db') }));
+});
+
+describe('the thread of the SQLite store', () => {
+  it('serves one store when it was begun before, and the next store has another', async () => {
+    beginSqliteThread();
+    beginSqliteThread();
+
+    const first = await openStore({ engine: 'sqlite', file: join(dir, 'begun.db') });
+    const second = await openStore({ engine: 'sqlite', file: join(dir, 'begun-2.db') });
+    await first.beginCall(call);
+
+    expect(await first.getCall('c1')).toMatchObject({ id: 'c1' });
+    expect(await second.getCall('c1')).toBeNull();
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  it('holds up no process that opens no store', () => {
+    const source = `
+      const { beginSqliteThread } = await import(${JSON.stringify(new URL('../../src/store/index.ts', import.meta.url).href)});
+      beginSqliteThread();
+    `;
+
+    const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', source], {
+      timeout: 10_000,
+    });
+
+    expect(status).toBe(0);
+  });
 });
 
 describe('the SQLite file', () => {

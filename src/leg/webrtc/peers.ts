@@ -341,12 +341,11 @@ export async function openWebRtcPeers(options: WebRtcPeersOptions): Promise<WebR
       },
     );
   }
-  warmUp();
   return new WebRtcPeers(stack, options);
 }
 
-/** Compiles the codec and lets it run, so that the first caller does not wait for that. */
-function warmUp(): void {
+/** Compiles the codec and lets it run (about 0.1 s), so that the first caller does not wait for that. */
+export function warmUpOpus(): void {
   const encoder = new OpusEncoder({ sampleRate: 24_000, fec: true });
   const decoder = new OpusDecoder(24_000);
   const noise = Int16Array.from({ length: 480 }, (_, n) => ((n * 7919) % 2001) - 1000);

@@ -84,6 +84,7 @@ export function createCommandModelFactory(options: CommandModelFactoryOptions = 
         slotValues: options.slotValues,
         endpointing: options.endpointing,
       }),
+    warmUp: () => void dictionary.has(''),
     async close() {
       if (!options.synthesiser) await synthesiser.close();
       if (!options.recogniser) await recogniser.close();

@@ -100,16 +100,18 @@ function checkWords(words: readonly string[], where: string, dictionary: Pronoun
 }
 
 /**
- * A person's own phrases come first, so that they win over the locale's.
+ * A person's own phrases come first, so that they win over the locale's. Without any, nothing is looked up in the
+ * dictionary: the words of the locales' own are known to be in it.
  *
  * @param extraFile - path of a file of the same shape as `assets/locales/<locale>/phrases.json`
  * @throws VoiceError `PHRASE_INVALID`: not the shape, or a word that the recogniser doesn't know
  */
 export function loadPhrases(dictionary: PronouncingDictionary, extraFile?: string): PhraseBook {
   const { locale } = dictionary;
+  const isExtended = extraFile !== undefined;
   const own = new URL(`../../../assets/locales/${locale}/phrases.json`, import.meta.url);
   const files = [
-    ...(extraFile === undefined ? [] : [read(extraFile, 'The phrases file')]),
+    ...(isExtended ? [read(extraFile, 'The phrases file')] : []),
     read(own, `The phrases of ${locale}`),
   ];
   const fixedSlots = new Map<string, readonly SlotEntry[]>();
@@ -119,7 +121,7 @@ export function loadPhrases(dictionary: PronouncingDictionary, extraFile?: strin
       const { say: spoken, value } = typeof each === 'string' ? { say: each, value: each } : each;
       return { words: spoken.toLowerCase().normalize('NFC').split(/\s+/), value };
     });
-    for (const { words } of entries) checkWords(words, `Slot {${name}}`, dictionary);
+    if (isExtended) for (const { words } of entries) checkWords(words, `Slot {${name}}`, dictionary);
     fixedSlots.set(name, entries);
   }
   const used = new Set<string>();
@@ -130,7 +132,7 @@ export function loadPhrases(dictionary: PronouncingDictionary, extraFile?: strin
       const patterns = ways.map((way) => {
         const pattern = parsePattern(way);
         const { words, slots } = patternParts(pattern);
-        checkWords(words, `Phrase “${way}”`, dictionary);
+        if (isExtended) checkWords(words, `Phrase “${way}”`, dictionary);
         for (const slot of slots) used.add(slot);
         return pattern;
       });

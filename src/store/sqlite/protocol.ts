@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../errors.ts';
 import type { FullStore } from '../contract.ts';
 
-/** What the worker is started with. */
-export interface StoreWorkerData {
+/** The first message to the thread: what to open. */
+export interface StoreOpening {
   readonly file: string;
   readonly node: string;
   /** Tests only: every commit takes this much longer, as on a slow disk. */

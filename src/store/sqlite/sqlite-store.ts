@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { VoiceError } from '../../errors.ts';
 import type { FullStore } from '../contract.ts';
-import type { StoreMethod, StoreReply, StoreWorkerData } from './protocol.ts';
+import type { StoreMethod, StoreOpening, StoreReply } from './protocol.ts';
 
 /** Requests the worker may owe an answer to; the next one is refused. */
 export const MAX_PENDING_REQUESTS = 1024;
@@ -14,6 +14,37 @@ interface Pending {
 
 const unavailable = (message: string, cause?: unknown) =>
   new VoiceError('STORE_UNAVAILABLE', message, cause === undefined ? undefined : { cause });
+
+let begun: Worker | null = null;
+
+/** Starts the thread of the database that is opened next, so that both load their code at once. */
+export function beginSqliteThread(): void {
+  if (begun) return;
+  const thread = startThread();
+  begun = thread;
+  // One that fails before it is asked is forgotten: whoever opens starts another, and is told why it fails.
+  thread.once('error', () => {});
+  thread.once('exit', () => {
+    if (begun === thread) begun = null;
+  });
+  thread.unref();
+}
+
+/** Another kind of database is opened. */
+export function dropSqliteThread(): void {
+  void begun?.terminate();
+  begun = null;
+}
+
+function startThread(): Worker {
+  const path = new URL(`./store-worker${extname(import.meta.url)}`, import.meta.url);
+  return new Worker(path, {
+    name: 'store',
+    // `node:sqlite` calls itself experimental on its first use; that is not for every start to say.
+    // Not the process's own flags: some of them are not for threads, and a worker refuses to start with those.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+}
 
 /** The main thread's end of the worker: requests out, answers in, bounded. */
 export class SqliteStore implements FullStore {
@@ -35,15 +66,11 @@ export class SqliteStore implements FullStore {
   }
 
   /** @throws VoiceError `STORE_UNAVAILABLE`, `STORE_MIGRATION_FAILED` */
-  static open(data: StoreWorkerData): Promise<SqliteStore> {
-    const path = new URL(`./store-worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(path, {
-      workerData: data,
-      name: 'store',
-      // `node:sqlite` calls itself experimental on its first use; that is not for every start to say.
-      // Not the process's own flags: some of them are not for threads, and a worker refuses to start with those.
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-    });
+  static open(data: StoreOpening): Promise<SqliteStore> {
+    const worker = begun ?? startThread();
+    begun = null;
+    worker.ref();
+    worker.postMessage(data);
     return new Promise((resolve, reject) => {
       const store = new SqliteStore(worker, (failure) => {
         if (failure === null) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { Kysely } from 'kysely';
 import { type ErrorCode, isVoiceError } from '../../errors.ts';
 import type { FullStore } from '../contract.ts';
@@ -12,9 +12,8 @@ import { createKyselyStore } from '../kysely-store.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../tables.ts';
 import { createSqliteDialect, openDatabase } from './dialect.ts';
-import type { StoreReply, StoreRequest, StoreWorkerData } from './protocol.ts';
+import type { StoreOpening, StoreReply, StoreRequest } from './protocol.ts';
 
-const data = workerData as StoreWorkerData;
 const port = parentPort;
 if (!port) throw new Error('The store worker runs in a worker thread only.');
 const reply = (message: StoreReply) => port.postMessage(message);
@@ -25,7 +24,7 @@ function coded(error: unknown): { code: ErrorCode; message: string } {
 }
 
 /** What tests inject where SQLite waits for the disk: a slow disk, or the end of the thread. */
-function faults(): () => void {
+function faults(data: StoreOpening): () => void {
   const never = new Int32Array(new SharedArrayBuffer(4));
   let commits = 0;
   return () => {
@@ -38,9 +37,9 @@ function faults(): () => void {
 
 let migrated = false;
 
-async function open(): Promise<FullStore> {
+async function open(data: StoreOpening): Promise<FullStore> {
   const faulty = data.testCommitDelayMs !== undefined || data.testExitAtCommit !== undefined;
-  const dialect = createSqliteDialect(openDatabase(data.file), faulty ? faults() : undefined);
+  const dialect = createSqliteDialect(openDatabase(data.file), faulty ? faults(data) : undefined);
   const db = new Kysely<Tables>({ dialect });
   await migrate(db);
   migrated = true;
@@ -57,14 +56,18 @@ async function answer(store: FullStore, request: StoreRequest): Promise<void> {
   if (request.method === 'close') port?.close();
 }
 
-try {
-  const store = await open();
-  // One after the other, in the order they came: a turn's commit never overtakes its opening.
-  let last: Promise<void> = Promise.resolve();
-  port.on('message', (request: StoreRequest) => {
-    last = last.then(() => answer(store, request));
-  });
-  reply({ kind: 'ready' });
-} catch (error) {
-  reply({ kind: 'failed', ...coded(error) });
+async function serve(data: StoreOpening): Promise<void> {
+  try {
+    const store = await open(data);
+    // One after the other, in the order they came: a turn's commit never overtakes its opening.
+    let last: Promise<void> = Promise.resolve();
+    port?.on('message', (request: StoreRequest) => {
+      last = last.then(() => answer(store, request));
+    });
+    reply({ kind: 'ready' });
+  } catch (error) {
+    reply({ kind: 'failed', ...coded(error) });
+  }
 }
+
+port.once('message', (data: StoreOpening) => void serve(data));

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -17,6 +17,21 @@ function phrasesFile(content: unknown): string {
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
 }
+
+describe('the phrases of a locale', () => {
+  it.each(readdirSync(new URL('../../../assets/locales', import.meta.url)))(
+    'are words that its dictionary has: %s',
+    (locale) => {
+      // With a file of one's own, all of them are looked up.
+      const own = phrasesFile({ phrases: [] });
+
+      const book = loadPhrases(loadDictionary(locale), own);
+
+      expect(book).toEqual(loadPhrases(loadDictionary(locale)));
+      expect(book.phrases.length).toBeGreaterThan(5);
+    },
+  );
+});
 
 describe('a phrase', () => {
   const pattern = parsePattern('[please] (read | open) the file {file}');
