@@ -161,7 +161,7 @@ export async function micro(): Promise<MicroResult[]> {
   const pacer = new Pacer({ format: PCMU_8K, frameBytes: 160, maxLeadMs: 200 });
   add('pacer: in and out', 20_000, (n) => {
     pacer.push('item', frame);
-    pacer.due(n * 20);
+    pacer.next(n * 20);
   });
   const ledger = new PlaybackLedger({ marks: true });
   add('ledger: received, sent, settled', 20_000, (n) => {
