@@ -40,9 +40,8 @@ export interface TlsSetup {
   readonly logLevel: string;
 }
 
-/** One for every four workers: to decrypt a call and to pass it on costs about a fifth of the call (`bench/workers.ts`). */
-export const tlsProcessesOf = (workers: number): number => Math.ceil(workers / 4);
-
+/** One for every two workers: to decrypt a call and to pass it on costs a fifth to two fifths of the call (`bench/workers.ts`). */
+export const tlsProcessesOf = (workers: number): number => Math.ceil(workers / 2);
 /** Connections of one process beyond two for each call. */
 export const SPARE_CONNECTIONS = 256;
 /** How much longer than it lingers a process may take to end. */
