@@ -45,8 +45,8 @@ const web = await webFrames();
 const { up, down, messagesUp, messagesDown, timersPerFrame } = await wayUpAndDown();
 const invariants: Invariant[] = [
   // Text in and out is most of it: two strings of about 400 bytes.
-  { name: 'bytes kept for the collector by a frame up', found: up.bytesPerFrame, atMost: 700 },
-  { name: 'bytes kept for the collector by a frame down', found: down.bytesPerFrame, atMost: 900 },
+  { name: 'bytes kept for the collector by a frame up', found: up.bytesPerFrame, atMost: 200 },
+  { name: 'bytes kept for the collector by a frame down', found: down.bytesPerFrame, atMost: 600 },
   { name: 'messages to the model for a frame up', found: messagesUp, atMost: 1 },
   // One mark every 200 ms.
   { name: 'messages to the carrier for a frame down', found: messagesDown, atMost: 1.11 },
