@@ -3,7 +3,8 @@
 // Runs on any Node that knows ES modules, as far as the first import: it ends an old Node with a clear message.
 import './check-node.js';
 import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+// As a whole: an old Node lacks some of what is in it, and would fail before it can say so.
+import nodeModule from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 // `node:sqlite` and type stripping call themselves experimental; that is for us to know, not for every start to
@@ -21,7 +22,9 @@ const main = existsSync(source) ? source : new URL('../dist/cli/main.js', import
 // The next start reads what this one has compiled. Beside the code that it is made of, where whoever could change it
 // could change the code; where that folder can't be written there is no cache, and nothing else is different.
 if (process.env.NODE_COMPILE_CACHE === undefined)
-  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/nanobot-realtime', import.meta.url)));
+  nodeModule.enableCompileCache(
+    fileURLToPath(new URL('../node_modules/.cache/nanobot-realtime', import.meta.url)),
+  );
 
 import(main.href).then(
   ({ main: run }) => run(process.argv),
