@@ -79,6 +79,10 @@ async function createProgram(argv: readonly string[]): Promise<Command> {
 
 /** Runs the command of `argv` (with `node` and the script in front) and sets the process's exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
+  // Whoever read what is printed may have gone; that ends no calls.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
   try {
     const program = await createProgram(argv);
     await program.parseAsync(argv);
