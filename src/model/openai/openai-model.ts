@@ -130,7 +130,10 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   }
 
   updateSession(changes: { instructions?: string; tools?: readonly ToolDefinition[] }): void {
-    if (this.#session) this.#session = { ...this.#session, ...changes };
+    const { instructions } = changes;
+    // A session that is up needs its tools for nothing any more.
+    const kept = this.#state.at !== 'ready' ? changes : instructions === undefined ? {} : { instructions };
+    if (this.#session) this.#session = { ...this.#session, ...kept };
     this.#whenReady(() => this.#send(client.sessionChange(this.#eventId(), this.#options.profile, changes)));
   }
 
@@ -286,7 +289,10 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
     this.#held = null;
     this.#connection?.established();
     this.#watchExpiry(session.expires_at ?? null);
-    if (asked.history) this.restore(asked.history);
+    const { history, ...rest } = asked;
+    if (history) this.restore(history);
+    // The server has them now; a copy of every tool for every call is memory for nothing.
+    this.#session = { ...rest, tools: [] };
     for (const command of held.commands) command();
     this.#release(held.audio, inputFormat);
     this.emit('ready', { inputFormat, outputFormat });
