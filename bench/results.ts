@@ -42,11 +42,11 @@ export interface PartRun {
 }
 
 /** Medians of the runs of one contestant at one number of calls. */
-export interface RelaySummary {
-  readonly contestant: Contestant['id'];
+export interface CallsSummary<Id, Run> {
+  readonly contestant: Id;
   readonly name: string;
   readonly calls: number;
-  readonly runs: readonly RelayRun[];
+  readonly runs: readonly Run[];
   /** It did not take that many calls, or lost some. */
   readonly saturated: boolean;
   readonly cpuPerCall: number;
@@ -56,3 +56,5 @@ export interface RelaySummary {
   readonly memoryKiB: number;
   readonly lost: number;
 }
+
+export type RelaySummary = CallsSummary<Contestant['id'], RelayRun>;

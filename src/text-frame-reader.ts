@@ -11,7 +11,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { holdFrames, releaseFrames } from './text-frames.ts';
+import { applyMask, holdFrames, releaseFrames } from './text-frames.ts';
 
 /** Longest message read here, in bytes; longer ones come seldom. */
 export const MAX_SHORT_BYTES = 16 * 1024;
@@ -141,13 +141,13 @@ export class TextFrameReader {
     if (this.#maskBit !== 0) bodyAt += MASK_BYTES;
     const end = bodyAt + size;
     if ((second & MASK_BIT) !== this.#maskBit || size > MAX_SHORT_BYTES || end > chunk.length) return 0;
-    if (this.#maskBit !== 0) unmask(chunk, bodyAt, end);
+    if (this.#maskBit !== 0) applyMask(chunk, bodyAt, end);
     const text = chunk.toString('utf8', bodyAt, end);
     if (text.length !== size || text.includes(REPLACED)) {
       // `ws` fails a moment after it was given what is no UTF-8.
       if (!isUtf8(chunk.subarray(bodyAt, end))) this.#isRefused = true;
       // Put back as it came.
-      if (this.#maskBit !== 0) unmask(chunk, bodyAt, end);
+      if (this.#maskBit !== 0) applyMask(chunk, bodyAt, end);
       return 0;
     }
     this.#onText(text);
@@ -206,22 +206,4 @@ function bodyBytes(chunk: Buffer, at: number): number {
   if (size === LENGTH_16) return chunk.readUInt16BE(at + 2);
   // `ws` refuses what it can't count to.
   return size === LENGTH_64 ? Number(chunk.readBigUInt64BE(at + 2)) : size;
-}
-
-function unmask(chunk: Buffer, bodyAt: number, end: number): void {
-  const a = chunk[bodyAt - 4] ?? 0;
-  const b = chunk[bodyAt - 3] ?? 0;
-  const c = chunk[bodyAt - 2] ?? 0;
-  const d = chunk[bodyAt - 1] ?? 0;
-  const quads = end - ((end - bodyAt) % 4);
-  let at = bodyAt;
-  for (; at < quads; at += 4) {
-    chunk[at] = (chunk[at] ?? 0) ^ a;
-    chunk[at + 1] = (chunk[at + 1] ?? 0) ^ b;
-    chunk[at + 2] = (chunk[at + 2] ?? 0) ^ c;
-    chunk[at + 3] = (chunk[at + 3] ?? 0) ^ d;
-  }
-  if (at < end) chunk[at] = (chunk[at] ?? 0) ^ a;
-  if (at + 1 < end) chunk[at + 1] = (chunk[at + 1] ?? 0) ^ b;
-  if (at + 2 < end) chunk[at + 2] = (chunk[at + 2] ?? 0) ^ c;
 }

@@ -46,11 +46,16 @@ function mask(frame: Buffer, bodyAt: number): void {
   const keyAt = bodyAt - MASK_BYTES;
   for (let i = 0; i < MASK_BYTES; i += 1) frame[keyAt + i] = keys[nextKey + i] ?? 0;
   nextKey += MASK_BYTES;
+  applyMask(frame, bodyAt, frame.length);
+}
+
+/** Puts the key that stands in front of a body over it, or takes it off again. */
+export function applyMask(frame: Buffer, bodyAt: number, end: number): void {
+  const keyAt = bodyAt - MASK_BYTES;
   const a = frame[keyAt] ?? 0;
   const b = frame[keyAt + 1] ?? 0;
   const c = frame[keyAt + 2] ?? 0;
   const d = frame[keyAt + 3] ?? 0;
-  const end = frame.length;
   const quads = end - ((end - bodyAt) % 4);
   let at = bodyAt;
   for (; at < quads; at += 4) {

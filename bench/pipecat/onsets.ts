@@ -10,6 +10,7 @@ import { loadavg } from 'node:os';
 import { ask, next, start, stop, usageOf } from '../lib/child.ts';
 import { type Distribution, median, spread } from '../lib/histogram.ts';
 import { nowUs } from '../lib/monotonic.ts';
+import type { CallsSummary } from '../results.ts';
 import { secondsForP99 } from './bursts.ts';
 import { type EndsRead, oneWay } from './ends.ts';
 
@@ -128,21 +129,9 @@ export async function runOnsets<Target>(
   }
 }
 
-/** Medians of the runs of one contestant at one number of calls. */
-export interface OnsetSummary {
-  readonly contestant: Measured<unknown>['id'];
-  readonly name: string;
-  readonly calls: number;
-  readonly runs: readonly OnsetRun[];
-  /** It did not take that many calls, lost some, or fell behind: less than `KEEPS_UP` of the sound, or of the bursts, came. */
-  readonly saturated: boolean;
-  readonly cpuPerCall: number;
-  readonly cpuSpread: readonly [number, number];
-  readonly upMs: readonly [p50: number, p99: number, max: number];
-  readonly downMs: readonly [p50: number, p99: number, max: number];
+/** Saturated also when it fell behind: less than `KEEPS_UP` of the sound, or of the bursts, came. */
+export interface OnsetSummary extends CallsSummary<Measured<unknown>['id'], OnsetRun> {
   readonly playedMs: readonly [p50: number, p99: number, max: number];
-  readonly memoryKiB: number;
-  readonly lost: number;
 }
 
 const KEEPS_UP = 0.97;

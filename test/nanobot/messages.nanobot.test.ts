@@ -43,6 +43,12 @@ class TwilioDouble {
   }
 }
 
+/** Ada can be rung up, over this double of Twilio's. */
+const ringing = (baseUrl: string) => ({
+  carriers: { twilio: { accountSid: ACCOUNT, authToken: 'nanobot-e2e-auth-token', baseUrl } },
+  ring: { people: [{ chatId: 'ada', number: ADAS }], from: OURS },
+});
+
 describe('what the agent sends', () => {
   const twilio = new TwilioDouble();
   let rig: NanobotRig;
@@ -51,11 +57,10 @@ describe('what the agent sends', () => {
     const baseUrl = await twilio.listen();
     rig = await NanobotRig.start({
       realtime: {
-        carriers: { twilio: { accountSid: ACCOUNT, authToken: 'nanobot-e2e-auth-token', baseUrl } },
+        ...ringing(baseUrl),
         identity: { acceptAttestation: true, personSession: 'attested' },
         tools: { authorization: [{ tool: 'send_file' }] },
         media: { chats: [{ person: VOUCHED, channel: 'websocket', chatId: CHAT }] },
-        ring: { people: [{ chatId: 'ada', number: ADAS }], from: OURS },
       },
     });
   });
@@ -209,8 +214,7 @@ describe('a job of nanobot’s own clock', () => {
     const baseUrl = await twilio.listen();
     rig = await NanobotRig.start({
       realtime: {
-        carriers: { twilio: { accountSid: ACCOUNT, authToken: 'nanobot-e2e-auth-token', baseUrl } },
-        ring: { people: [{ chatId: 'ada', number: ADAS }], from: OURS },
+        ...ringing(baseUrl),
       },
       before: ({ workspace }) => {
         mkdirSync(join(workspace, 'cron'), { recursive: true });

@@ -17,7 +17,7 @@ import type {
 } from 'openai/resources/realtime/realtime';
 import type { RealtimeConfig } from '../../config.ts';
 import type { ToolDefinition } from '../../gateway/index.ts';
-import type { HistoryItem, ModelSessionConfig } from '../contract.ts';
+import type { HistoryItem, ModelSessionConfig, ResponseRequest } from '../contract.ts';
 import type { DialectProfile } from './profiles.ts';
 import { toWireFormat } from './wire-format.ts';
 
@@ -116,6 +116,19 @@ function itemCreate(eventId: string, item: ConversationItemCreateEvent['item']):
     event_id: eventId,
     item,
   } satisfies ConversationItemCreateEvent);
+}
+
+/**
+ * A response's own instructions replace the session's, so the persona is said again in front of them. `null`: it has none
+ * of its own.
+ */
+export function responseInstructions(persona: string, { instructions, say }: ResponseRequest): string | null {
+  const extra = [
+    instructions,
+    say === undefined ? undefined : `Say exactly the following, word for word, and nothing else:\n${say}`,
+  ].filter((part) => part !== undefined);
+  if (extra.length === 0) return null;
+  return [persona, ...extra].filter((part) => part !== '').join('\n\n');
 }
 
 export interface ResponseParts {

@@ -109,3 +109,11 @@ export function errorMessage(code: string, severity: Severity): string {
       return severity satisfies never;
   }
 }
+
+/** What a connection failed of that was closed before the session was ready. */
+export function connectErrorCodeOfClose(
+  code: number,
+): 'MODEL_AUTH_FAILED' | 'MODEL_PROTOCOL' | 'MODEL_UNAVAILABLE' {
+  if (code === 3000 || code === 3003) return 'MODEL_AUTH_FAILED';
+  return closeMeaning(code).severity === 'retryable' ? 'MODEL_UNAVAILABLE' : 'MODEL_PROTOCOL';
+}

@@ -8,7 +8,6 @@ export * from './factory.ts';
 export { MAX_HELD_AUDIO_MS } from './held-audio.ts';
 export { MAX_REMEMBERED_ITEMS } from './inbound.ts';
 export {
-  EXPIRY_NOTICE_MS,
   MAX_HELD_COMMANDS,
   MAX_MALFORMED_EVENTS,
   OpenAiModel,
@@ -16,5 +15,6 @@ export {
 } from './openai-model.ts';
 export { DIALECT_PROFILES, type DialectProfile, type OpenAiProvider } from './profiles.ts';
 export { MAX_CANCELLED_RESPONSES, MAX_EXPECTED_RESPONSES } from './response-tracker.ts';
+export { EXPIRY_NOTICE_MS } from './session-expiry.ts';
 export * from './socket.ts';
 export { MAX_REMEMBERED_CALLS } from './tool-calls.ts';

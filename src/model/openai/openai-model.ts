@@ -12,7 +12,7 @@ import {
   loadAudio,
   sameFormat,
 } from '../../audio/index.ts';
-import type { Clock, ClockTimer } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import type { RealtimeConfig } from '../../config.ts';
 import { Emitter } from '../../emitter.ts';
 import { VoiceError } from '../../errors.ts';
@@ -30,12 +30,20 @@ import type {
 import * as client from './client-events.ts';
 import { type ConnectionEnd, ModelConnection } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
-import { closeMeaning, connectErrorCode, errorMessage, safeCode, severityOf } from './error-table.ts';
+import {
+  closeMeaning,
+  connectErrorCode,
+  connectErrorCodeOfClose,
+  errorMessage,
+  safeCode,
+  severityOf,
+} from './error-table.ts';
 import { HeldAudio } from './held-audio.ts';
 import { InboundReader } from './inbound.ts';
 import type { DialectProfile } from './profiles.ts';
 import { ResponseTracker } from './response-tracker.ts';
 import { parseServerEvent, type ServerEvent, type ServerSession } from './server-events.ts';
+import { SessionExpiry } from './session-expiry.ts';
 import type { OpenModelSocket } from './socket.ts';
 import { fromWireFormat } from './wire-format.ts';
 
@@ -43,8 +51,6 @@ import { fromWireFormat } from './wire-format.ts';
 export const MAX_HELD_COMMANDS = 64;
 /** Messages a server may get wrong before the session is given up. */
 export const MAX_MALFORMED_EVENTS = 50;
-/** How long before the session's end `expiring` is emitted. */
-export const EXPIRY_NOTICE_MS = 300_000;
 
 export interface OpenAiModelOptions {
   readonly profile: DialectProfile;
@@ -70,6 +76,7 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   readonly #clock: Clock;
   readonly #responses: ResponseTracker;
   readonly #inbound: InboundReader;
+  readonly #expiry: SessionExpiry;
   #state: State = { at: 'new' };
   #connection: ModelConnection | null = null;
   #session: ModelSessionConfig | null = null;
@@ -78,7 +85,6 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   #eventCount = 0;
   #malformed = 0;
   #ignored = 0;
-  #expiry: ClockTimer | null = null;
 
   constructor(options: OpenAiModelOptions) {
     super();
@@ -86,6 +92,7 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
     this.#clock = options.clock;
     this.capabilities = options.capabilities;
     this.#responses = new ResponseTracker(options.profile.correlation);
+    this.#expiry = new SessionExpiry(options.capabilities.maxSessionMs, options.clock);
     this.#inbound = new InboundReader(this, this.#responses, options.clock, {
       cancel: (responseId) => this.#send(client.responseCancel(this.#eventId(), responseId)),
       refuse: (code) => this.#refuse(code),
@@ -159,7 +166,7 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   requestResponse(request: ResponseRequest): void {
     this.#whenReady(() => {
       this.#responses.expectRequest(request.requestId);
-      const instructions = this.#instructionsFor(request);
+      const instructions = client.responseInstructions(this.#session?.instructions ?? '', request);
       this.#send(
         client.responseCreate(this.#options.profile, {
           requestId: request.requestId,
@@ -288,7 +295,7 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
     this.#state = { at: 'ready' };
     this.#held = null;
     this.#connection?.established();
-    this.#watchExpiry(session.expires_at ?? null);
+    this.#expiry.watch(session.expires_at ?? null, (inMs) => this.emit('expiring', { inMs }));
     const { history, ...rest } = asked;
     if (history) this.restore(history);
     // The server has them now; a copy of every tool for every call is memory for nothing.
@@ -372,38 +379,13 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
     if (this.#state.at === 'closed') return;
     this.#state = { at: 'closed' };
     this.#held = null;
-    this.#expiry?.clear();
+    this.#expiry.clear();
     this.emit('closed', { code, reason });
   }
 
   /** A message of ours that the server would refuse, or one of the server's that we refuse. */
   #refuse(code: string): void {
     this.emit('error', { severity: 'benign', code, message: errorMessage(code, 'benign') });
-  }
-
-  #watchExpiry(expiresAtS: number | null): void {
-    const maxMs = this.capabilities.maxSessionMs;
-    const statedMs = expiresAtS === null ? null : expiresAtS * 1000 - this.#clock.wallNow();
-    // The server's stamp counts only while it is plausible: the two clocks need not agree.
-    const endsInMs =
-      statedMs !== null && statedMs > EXPIRY_NOTICE_MS && (maxMs === null || statedMs < maxMs)
-        ? statedMs
-        : maxMs;
-    if (endsInMs === null) return;
-    const inMs = Math.min(EXPIRY_NOTICE_MS, endsInMs);
-    this.#expiry = this.#clock.setTimeout(() => this.emit('expiring', { inMs }), endsInMs - inMs);
-  }
-
-  /** A response's own instructions replace the session's, so the persona is said again in front of them. */
-  #instructionsFor(request: ResponseRequest): string | null {
-    const extra = [
-      request.instructions,
-      request.say === undefined
-        ? undefined
-        : `Say exactly the following, word for word, and nothing else:\n${request.say}`,
-    ].filter((part) => part !== undefined);
-    if (extra.length === 0) return null;
-    return [this.#session?.instructions ?? '', ...extra].filter((part) => part !== '').join('\n\n');
   }
 
   #whenReady(command: () => void): void {
@@ -425,9 +407,4 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
 /** The format on the wire: the server's word, or ours where it says nothing. */
 function acknowledged(format: unknown, asked: AudioFormat): AudioFormat | null {
   return format == null ? asked : fromWireFormat(format);
-}
-
-function connectErrorCodeOfClose(code: number): 'MODEL_AUTH_FAILED' | 'MODEL_PROTOCOL' | 'MODEL_UNAVAILABLE' {
-  if (code === 3000 || code === 3003) return 'MODEL_AUTH_FAILED';
-  return closeMeaning(code).severity === 'retryable' ? 'MODEL_UNAVAILABLE' : 'MODEL_PROTOCOL';
 }
