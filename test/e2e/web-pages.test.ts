@@ -155,6 +155,20 @@ describe.skipIf(!hasChromium)('the pages', () => {
       expect(trouble).toEqual([]);
     });
 
+    it('loses no key that follows the opening of the keypad at once', async () => {
+      await open('/talk');
+      await call();
+
+      // As text: what runs in the page has no types here. The key is the very next thing that happens.
+      await page.evaluate(`(async () => {
+        [...document.querySelectorAll('button')].find((button) => button.textContent === 'Keypad').click();
+        await new Promise((resolve) => setTimeout(resolve));
+        dispatchEvent(new KeyboardEvent('keydown', { key: '7' }));
+      })()`);
+
+      expect(await said('dtmf')).toMatchObject([{ digit: '7' }]);
+    });
+
     it('shows a guest no arguments, no result and no buttons', async () => {
       gateway.answer('GET /page/session', { ...SESSION, role: 'guest' });
       await open('/talk');

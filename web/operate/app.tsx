@@ -4,7 +4,7 @@
  * @module
  */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, get, logOut } from '../shared/api.ts';
 import { OwnerLogin } from '../shared/login.tsx';
 import { ApprovalsView } from './approvals.tsx';
@@ -69,7 +69,7 @@ export function App() {
 function Shell({ session }: { session: OperatorSession }) {
   const [{ view, id }, setPlace] = useState(readHash);
   const [board] = useState(() => new Board());
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onHash = () => {
       setPlace(readHash());
       document.getElementById('view')?.focus({ preventScroll: true });

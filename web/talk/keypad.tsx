@@ -5,7 +5,7 @@
  */
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { Dialog } from '../shared/dialog.tsx';
 import type { Call } from './call.ts';
 
@@ -19,7 +19,8 @@ export function Keypad({ call, onClose }: { call: Call; onClose: () => void }) {
     call.press(digit);
     pressed.value++;
   };
-  useEffect(() => {
+  // Not after the next picture: a key that follows the click at once is a digit of the caller’s, too.
+  useLayoutEffect(() => {
     const onKey = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
       if (!ctrlKey && !metaKey && !altKey && /^[0-9*#]$/.test(key)) press(key);
     };
