@@ -21,8 +21,12 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Looks again and again, for what other processes do. */
-export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const until = performance.now() + 30_000;
+export async function eventually(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  withinMs = 30_000,
+): Promise<void> {
+  const until = performance.now() + withinMs;
   while (performance.now() < until) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
