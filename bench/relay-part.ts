@@ -63,6 +63,7 @@ function summary({ id, name }: Contestant, calls: number, all: readonly (RelayRu
       of((run) => run.down.maxMs),
     ],
     memoryKiB: of((run) => run.memoryPerCallKiB),
+    processMiB: of((run) => run.processMiB),
     lost: runs.reduce((sum, run) => sum + run.lostUp + run.lostDown, 0),
   };
 }
@@ -75,6 +76,7 @@ function print({
   upMs,
   downMs,
   memoryKiB,
+  processMiB,
   lost,
   saturated,
 }: RelaySummary) {
@@ -83,6 +85,6 @@ function print({
   console.log(
     `${name.padEnd(32)} ${String(calls).padStart(4)} calls  ${percent(cpuPerCall)} % of a core each ` +
       `(${cpuSpread.map(percent).join(' to ')})  up ${three(upMs)}  down ${three(downMs)} ms  ` +
-      `${memoryKiB} KiB  ${lost} lost${saturated ? '  SATURATED' : ''}`,
+      `${memoryKiB} KiB of ${processMiB} MiB  ${lost} lost${saturated ? '  SATURATED' : ''}`,
   );
 }

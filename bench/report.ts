@@ -94,12 +94,23 @@ function relayPart(relay: readonly RelaySummary[]): string {
     each.upMs.map((ms) => fixed(ms, 2)).join(' / '),
     each.downMs.map((ms) => fixed(ms, 2)).join(' / '),
     fixed(each.memoryKiB, 0),
+    fixed(each.processMiB, 0),
     each.lost,
     endsOf(each),
     each.runs.length,
     each.saturated ? 'yes' : 'no',
   ]);
-  const head = ['', 'calls', 'CPU %', 'spread', 'up p50/p99/max ms', 'down p50/p99/max ms', 'KiB', 'lost'];
+  const head = [
+    '',
+    'calls',
+    'CPU %',
+    'spread',
+    'up p50/p99/max ms',
+    'down p50/p99/max ms',
+    'KiB',
+    'MiB in all',
+    'lost',
+  ];
   return (
     `<h2>Phone relay</h2>${legend(names)}` +
     overCalls('latency up (caller to model): p99, and p50 dashed', relay, 'upMs') +

@@ -57,4 +57,7 @@ export interface CallsSummary<Id, Run> {
   readonly lost: number;
 }
 
-export type RelaySummary = CallsSummary<Contestant['id'], RelayRun>;
+export interface RelaySummary extends CallsSummary<Contestant['id'], RelayRun> {
+  /** Resident memory of the whole process. */
+  readonly processMiB: number;
+}

@@ -51,7 +51,7 @@ const SHORT: Size = {
   reactions: 1200,
   idleCalls: 150,
   longMinutes: 1,
-  relay: { steps: [100, 300], rounds: 2, warmMs: 2000, measureMs: 4000, stopsWhenLate: false },
+  relay: { steps: [100, 300], rounds: 2, warmMs: 1500, measureMs: 3500, stopsWhenLate: false },
   workers: { kinds: FEW_KINDS, steps: [50], rounds: 1, measureMs: 4000 },
   webrtc: { seconds: 8, counts: [20] },
 };

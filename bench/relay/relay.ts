@@ -17,8 +17,10 @@ export interface RelayRun {
   readonly cpuPerCall: number;
   readonly up: Distribution;
   readonly down: Distribution;
-  /** Resident memory that a call adds, in KiB. */
+  /** Resident memory that one more call adds to a process that carries calls already, in KiB. */
   readonly memoryPerCallKiB: number;
+  /** Resident memory of the whole process at the end, in MiB. */
+  readonly processMiB: number;
   readonly lostUp: number;
   readonly lostDown: number;
   /** Messages that the caller's side was sent for each frame of 20 ms. */
@@ -46,6 +48,9 @@ interface CarriersRead {
   readonly refused: number;
   readonly calls: number;
 }
+
+/** Calls that are part of the floor for memory: with them the process has compiled and grown to what it needs anyway. */
+const FLOOR_CALLS = 50;
 
 /** A server that has not taken all calls by then will not. */
 const DIAL_LIMIT_MS = 30_000;
@@ -87,11 +92,12 @@ export async function runRelay(contestant: Contestant, options: RunOptions): Pro
   const server = await contestant.start(modelUrl, execArgv);
   try {
     await wait(500);
-    // The first calls load code; they are not what a call costs.
-    await ask(carriers, { ask: 'dial', count: 2, target: server.target });
-    await wait(500);
-    const idle = await usageOf(server.child);
-    await within(DIAL_LIMIT_MS, ask(carriers, { ask: 'dial', count: calls - 2, target: server.target }));
+    const dial = (count: number) => ask(carriers, { ask: 'dial', count, target: server.target });
+    const floorCalls = Math.min(FLOOR_CALLS, Math.ceil(calls / 2));
+    await within(DIAL_LIMIT_MS, dial(floorCalls));
+    await wait(warmMs);
+    const floor = await usageOf(server.child);
+    await within(DIAL_LIMIT_MS, dial(calls - floorCalls));
     await wait(warmMs);
     await Promise.all([ask(model, { ask: 'reset' }), ask(carriers, { ask: 'reset' })]);
     if (profile !== undefined) server.child.send({ profile: 'start' });
@@ -119,7 +125,8 @@ export async function runRelay(contestant: Contestant, options: RunOptions): Pro
       cpuPerCall: (after.cpuUs - before.cpuUs) / tookUs / calls,
       up,
       down: read.down,
-      memoryPerCallKiB: Math.round((after.rss - idle.rss) / 1024 / (calls - 2)),
+      memoryPerCallKiB: Math.round((after.rss - floor.rss) / 1024 / (calls - floorCalls)),
+      processMiB: Math.round(after.rss / 1024 / 1024),
       lostUp,
       lostDown: read.lost,
       messagesPerFrame: Math.round((read.messages / Math.max(1, read.down.n)) * 1000) / 1000,
@@ -158,7 +165,7 @@ if (import.meta.main) {
     console.log(
       `${run.contestant.padEnd(7)} ${run.calls} calls  cpu ${(run.cpuPerCall * 100).toFixed(4)} %/call  ` +
         `up ${up.p50Ms}/${up.p99Ms}/${up.maxMs}  down ${down.p50Ms}/${down.p99Ms}/${down.maxMs} ms (n ${down.n})  ` +
-        `mem ${run.memoryPerCallKiB} KiB  lost ${run.lostUp}/${run.lostDown}  msg/frame ${run.messagesPerFrame}  ` +
+        `mem ${run.memoryPerCallKiB} KiB of ${run.processMiB} MiB  lost ${run.lostUp}/${run.lostDown}  msg/frame ${run.messagesPerFrame}  ` +
         `dropped ${run.dropped}  gc ${(run.gcShare * 100).toFixed(2)} %  loop p99 ${run.loopDelayP99Ms.toFixed(1)}  ` +
         `ends ${(run.endsCpu.carriers * 100).toFixed(0)}+${(run.endsCpu.model * 100).toFixed(0)} %  load ${run.load.toFixed(2)}`,
     );

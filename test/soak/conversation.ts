@@ -44,7 +44,7 @@ function answer(index: number): readonly FakeAction[] {
  */
 export async function converse(
   minutes: number,
-  everyMinute: (minute: number) => void = () => {},
+  everyMinute: (minute: number) => Promise<void> | void = () => {},
 ): Promise<Tally> {
   const line = await placeCall({
     config: { greeting: 'Hello.', limits: { maxCallS: 86_400, silenceTimeoutS: 3600, fillerAfterMs: 500 } },
@@ -74,7 +74,7 @@ export async function converse(
     for (const session of fake.sessions) session.forget();
     const last = Math.max(...[...store.turns.values()].map(({ turn }) => turn));
     for (const [key, { turn }] of store.turns) if (turn < last - 5) store.turns.delete(key);
-    everyMinute(minute);
+    await everyMinute(minute);
   }
   await clock.advance(20_000);
   const last = { listeners: legs[0]!.listenerCount(), timers: timersNow() };

@@ -21,10 +21,13 @@ const PARTS = {
 
 export type Leftovers = Record<keyof typeof PARTS, number>;
 
+/** What an `await` has just returned from, and what the compiler's threads look at, can be held until then. */
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Live objects, after garbage collections of its own. */
 export async function leftovers(): Promise<Leftovers> {
-  // What an `await` has just returned from can be held until the next turn, and by the first collection's own stack.
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
+  // Held by the first collection's own stack, for once.
   queryObjects(Emitter);
   const counted = Object.entries(PARTS).map(([name, part]) => [name, Number(queryObjects(part))]);
   return Object.fromEntries(counted) as Leftovers;
@@ -41,8 +44,11 @@ export function pendingOn(clock: FakeClock): number {
 }
 
 /** Heap in use, in MB, after everything that can go is gone. Needs `--expose-gc`. */
-export function heapMb(): number {
+export async function heapMb(): Promise<number> {
   if (!globalThis.gc) throw new Error('Run this with --expose-gc.');
-  for (let n = 0; n < 4; n += 1) globalThis.gc();
+  for (let n = 0; n < 4; n += 1) {
+    await nextTurn();
+    globalThis.gc();
+  }
   return process.memoryUsage().heapUsed / 1024 / 1024;
 }

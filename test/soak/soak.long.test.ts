@@ -22,9 +22,9 @@ describe('after an hour', () => {
       fake.session.forget();
     };
     await minute(2);
-    const before = heapMb();
+    const before = await heapMb();
     for (let n = 3; n <= 54; n += 1) await minute(n);
-    const grown = heapMb() - before;
+    const grown = (await heapMb()) - before;
     console.log(`52 minutes of frames: the heap grew by ${mb(grown)}`);
 
     expect(grown).toBeLessThan(1);
@@ -33,14 +33,14 @@ describe('after an hour', () => {
 
   it('with a tool or an interruption every few seconds, nothing is left', async () => {
     await converse(2);
-    const before = { heap: heapMb(), objects: await leftovers(), handles: handles() };
+    const before = { heap: await heapMb(), objects: await leftovers(), handles: handles() };
     const heaps: number[] = [];
 
-    const tally = await converse(60, (minute) => {
-      if (minute % 10 === 0) heaps.push(heapMb());
+    const tally = await converse(60, async (minute) => {
+      if (minute % 10 === 0) heaps.push(await heapMb());
     });
 
-    const after = heapMb();
+    const after = await heapMb();
     console.log(
       `an hour: ${tally.turns} turns, ${tally.tools} tools, ${tally.interruptions} interruptions, ` +
         `${tally.sessions} sessions; heap before ${mb(before.heap)}, at each tenth minute ` +
@@ -63,11 +63,11 @@ describe('after an hour', () => {
 describe('after five hundred calls', () => {
   it(`that died at random points, nothing is left (seed ${SEED})`, async () => {
     await dieAtRandom(20, SEED + 1);
-    const before = { heap: heapMb(), objects: await leftovers(), handles: handles() };
+    const before = { heap: await heapMb(), objects: await leftovers(), handles: handles() };
 
     const deaths = await dieAtRandom(500, SEED);
 
-    const after = heapMb();
+    const after = await heapMb();
     console.log(
       `500 calls (seed ${SEED}): ${JSON.stringify(deaths.reasons)}; heap before ${mb(before.heap)}, after ${mb(after)}`,
     );
