@@ -22,9 +22,13 @@ const KEY_POOL_BYTES = 8192;
 const keys = Buffer.alloc(KEY_POOL_BYTES);
 let nextKey = KEY_POOL_BYTES;
 
-/** One whole frame. A client's are masked with a key of their own. */
-export function textFrame(text: string, masked: boolean): Buffer {
-  const length = Buffer.byteLength(text);
+/**
+ * One whole frame. A client's are masked with a key of their own.
+ *
+ * @param isAscii - known to be: nobody has to count its bytes
+ */
+export function textFrame(text: string, masked: boolean, isAscii = false): Buffer {
+  const length = isAscii ? text.length : Buffer.byteLength(text);
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
   const bodyAt = 2 + lengthBytes + (masked ? MASK_BYTES : 0);
   const frame = Buffer.allocUnsafe(bodyAt + length);
@@ -106,8 +110,9 @@ export class TextFrameWriter {
     return this.#bytes;
   }
 
-  send(text: string): void {
-    const frame = textFrame(text, this.#masked);
+  /** @param isAscii - as for `textFrame` */
+  send(text: string, isAscii = false): void {
+    const frame = textFrame(text, this.#masked, isAscii);
     this.#bytes += frame.length;
     if (this.#first !== null) {
       this.#others.push(frame);

@@ -80,6 +80,19 @@ export class Pacer {
     return true;
   }
 
+  /**
+   * `push` and `next` in one, without a queue, for what comes as one whole frame, may leave now, and has nothing before it.
+   *
+   * @returns `null` when it is not so, and nothing was done
+   */
+  pass(itemId: string, bytes: Uint8Array, audio: AudioData, now: number): DueFrame | null {
+    if (bytes.byteLength !== this.#frameBytes || this.#queuedBytes > 0) return null;
+    const startsAt = this.#startsAt(now);
+    if (startsAt === null || this.#open(itemId) !== this.#entries[0]) return null;
+    this.#playedOutAt = startsAt + this.#frameMs;
+    return { itemId, frame: bytes, audio, last: false };
+  }
+
   /** No more audio comes for this item: its last frame is padded with silence. */
   end(itemId: string): void {
     const entry = this.#entries.find((each) => each.itemId === itemId);
@@ -93,8 +106,8 @@ export class Pacer {
     const entry = this.#entries[0];
     // One that waits for its next delta: items behind it must not overtake.
     if (!entry || (entry.bytes < this.#frameBytes && !entry.ended)) return null;
-    const startsAt = Math.max(this.#playedOutAt, now);
-    if (startsAt - now + this.#frameMs > this.#maxLeadMs) return null;
+    const startsAt = this.#startsAt(now);
+    if (startsAt === null) return null;
     const { bytes: frame, audio } = this.#take(entry);
     const last = entry.ended && entry.bytes === 0;
     if (last) this.#entries.shift();
@@ -129,6 +142,12 @@ export class Pacer {
     this.#entries = [];
     this.#queuedBytes = 0;
     this.#playedOutAt = 0;
+  }
+
+  /** When a frame that leaves now will be played; `null` when that is too far ahead. */
+  #startsAt(now: number): number | null {
+    const startsAt = Math.max(this.#playedOutAt, now);
+    return startsAt - now + this.#frameMs > this.#maxLeadMs ? null : startsAt;
   }
 
   #open(itemId: string): Entry {

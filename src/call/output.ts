@@ -11,6 +11,7 @@ import {
   audioBytes,
   bytesPerMs,
   createTranscoder,
+  type DueFrame,
   Pacer,
   type Transcoder,
 } from '../audio/index.ts';
@@ -139,22 +140,25 @@ export class Output {
   }
 
   #letGo(leg: CallLeg, now: number): void {
-    for (let paced = this.#pacer.next(now); paced !== null; paced = this.#pacer.next(now)) {
-      const { itemId, frame, audio, last } = paced;
-      const frameMs = frame.byteLength / this.#bytesPerMs;
-      const playsAt = Math.max(this.#playEnd, now);
-      this.#playEnd = playsAt + frameMs;
-      leg.send(itemId, audio);
-      if (this.#sent.isFull) this.#forgetHeard(now);
-      this.#sent.add(paced, this.#ledger.sent(itemId, frameMs, now));
-      this.#listener.frame?.(frame, playsAt);
-      if (!this.#started.has(itemId)) {
-        this.#started.add(itemId);
-        this.#listener.itemStarted(itemId, playsAt);
-      }
-      this.#unmarkedMs += frameMs;
-      if (last || this.#unmarkedMs >= MARK_EVERY_MS) this.#mark(leg, now);
+    for (let paced = this.#pacer.next(now); paced !== null; paced = this.#pacer.next(now))
+      this.#send(leg, paced, now);
+  }
+
+  #send(leg: CallLeg, paced: DueFrame, now: number): void {
+    const { itemId, frame, audio, last } = paced;
+    const frameMs = frame.byteLength / this.#bytesPerMs;
+    const playsAt = Math.max(this.#playEnd, now);
+    this.#playEnd = playsAt + frameMs;
+    leg.send(itemId, audio);
+    if (this.#sent.isFull) this.#forgetHeard(now);
+    this.#sent.add(paced, this.#ledger.sent(itemId, frameMs, now));
+    this.#listener.frame?.(frame, playsAt);
+    if (!this.#started.has(itemId)) {
+      this.#started.add(itemId);
+      this.#listener.itemStarted(itemId, playsAt);
     }
+    this.#unmarkedMs += frameMs;
+    if (last || this.#unmarkedMs >= MARK_EVERY_MS) this.#mark(leg, now);
   }
 
   /** What was heard is sent again only as the words before a cut. */
@@ -214,11 +218,14 @@ export class Output {
 
   #push(item: OutputItem, bytes: Uint8Array, now: number, audio: AudioData = bytes): boolean {
     if (bytes.byteLength === 0) return true;
-    if (!this.#pacer.push(item.itemId, bytes, audio)) return false;
+    const leg = this.#leg;
+    const passed = leg && this.#pacer.pass(item.itemId, bytes, audio, now);
+    if (!passed && !this.#pacer.push(item.itemId, bytes, audio)) return false;
     for (const hearing of this.#ledger.received(item, bytes.byteLength / this.#bytesPerMs, now))
       this.#ended(hearing);
     // What the leg has room for does not wait for the next tick.
-    if (this.#leg) this.#letGo(this.#leg, now);
+    if (passed) this.#send(leg, passed, now);
+    else if (leg) this.#letGo(leg, now);
     return true;
   }
 

@@ -68,6 +68,8 @@ const NOTHING: readonly ItemHearing[] = [];
 export class PlaybackLedger {
   readonly #useMarks: boolean;
   readonly #items = new Map<string, Item>();
+  /** Whether one of them is complete: only then can there be one that is over. */
+  #hasComplete = false;
   #runs: Run[] = [];
   #marks: Mark[] = [];
   #marksTrusted = true;
@@ -114,7 +116,9 @@ export class PlaybackLedger {
   /** No more audio comes for this item. */
   completed(itemId: string): void {
     const item = this.#items.get(itemId);
-    if (item) item.complete = true;
+    if (!item) return;
+    item.complete = true;
+    this.#hasComplete = true;
   }
 
   /** `durationMs` of an item left for the leg. Returns where in the item they begin. */
@@ -218,10 +222,14 @@ export class PlaybackLedger {
 
   /** Takes out and returns the items that are complete and were heard to the end, oldest first. */
   settle(now: number): readonly ItemHearing[] {
-    if (this.#items.size === 0) return NOTHING;
+    if (!this.#hasComplete) return NOTHING;
+    this.#hasComplete = false;
     const settled: ItemHearing[] = [];
     for (const item of this.#items.values()) {
-      if (!this.#isOver(item, now)) continue;
+      if (!this.#isOver(item, now)) {
+        this.#hasComplete ||= item.complete;
+        continue;
+      }
       settled.push(this.#hearing(item, now));
       this.#items.delete(item.itemId);
     }

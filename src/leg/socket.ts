@@ -18,8 +18,12 @@ export interface TextSocket {
   readonly bufferedAmount: number;
   /** Sets the one sink, in place of the one before; `null` drops what arrives. */
   listen(sink: TextSocketSink | null): void;
-  /** Queues one text message; does nothing once the socket is closing. */
-  send(text: string): void;
+  /**
+   * Queues one text message; does nothing once the socket is closing.
+   *
+   * @param isAscii - known to be, as most of the sound is: it need not be looked through
+   */
+  send(text: string, isAscii?: boolean): void;
   /** Starts the closing handshake. Idempotent. */
   close(code?: number, reason?: string): void;
 }

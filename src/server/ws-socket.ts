@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { WebSocket } from 'ws';
+import { WebSocket } from 'ws';
 import type { TextSocket, TextSocketSink } from '../leg/index.ts';
 import { readTextFrames } from '../text-frame-reader.ts';
 import { TextFrameWriter } from '../text-frames.ts';
@@ -33,8 +33,8 @@ export class WsTextSocket implements TextSocket {
     this.#sink = sink;
   }
 
-  send(text: string): void {
-    if (this.#ws.readyState === this.#ws.OPEN) this.#writer.send(text);
+  send(text: string, isAscii = false): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#writer.send(text, isAscii);
   }
 
   close(code?: number, reason?: string): void {

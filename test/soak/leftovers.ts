@@ -21,12 +21,13 @@ const PARTS = {
 
 export type Leftovers = Record<keyof typeof PARTS, number>;
 
-/** What an `await` has just returned from, and what the compiler's threads look at, can be held until then. */
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+/** What an `await` has just returned from can be held until the next turn, and what the compiler's threads work at a while longer. */
+const LET_GO_MS = 20;
+const letGo = () => new Promise((resolve) => setTimeout(resolve, LET_GO_MS));
 
 /** Live objects, after garbage collections of its own. */
 export async function leftovers(): Promise<Leftovers> {
-  await nextTurn();
+  await letGo();
   // Held by the first collection's own stack, for once.
   queryObjects(Emitter);
   const counted = Object.entries(PARTS).map(([name, part]) => [name, Number(queryObjects(part))]);
@@ -47,7 +48,7 @@ export function pendingOn(clock: FakeClock): number {
 export async function heapMb(): Promise<number> {
   if (!globalThis.gc) throw new Error('Run this with --expose-gc.');
   for (let n = 0; n < 4; n += 1) {
-    await nextTurn();
+    await letGo();
     globalThis.gc();
   }
   return process.memoryUsage().heapUsed / 1024 / 1024;

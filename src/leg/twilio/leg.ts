@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isAscii } from 'node:buffer';
 import { type AudioData, audioBase64, audioDurationMs, bytesPerMs, PCMU_8K } from '../../audio/index.ts';
 import type { Clock, ClockTimer } from '../../clock.ts';
 import { Emitter } from '../../emitter.ts';
@@ -72,6 +73,9 @@ export interface TwilioControl {
   playDigits(digits: string): Promise<void>;
 }
 
+/** Timers are for multiples of this: Node keeps a list for each length, and sorts the lists. */
+const TICK_STEP_MS = 20;
+
 /** 20 ms of µ-law silence (0xFF), as it travels. */
 const SILENCE = Buffer.alloc(SILENCE_FRAME_MS * bytesPerMs(PCMU_8K), 0xff).toString('base64');
 
@@ -110,6 +114,8 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   readonly #noMediaTimeoutMs: number;
   readonly #gaps = new GapFiller();
   readonly #mediaMessage: (payload: string) => string;
+  /** Whether a `media` message is: base64, in a stream whose id is. */
+  readonly #isAscii: boolean;
   /** Counts clears. It is part of a mark's name on the wire, so that a mark that `clear` sent back is known. */
   #generation = 0;
   #lastMediaAt: number;
@@ -129,6 +135,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
     this.streamSid = options.start.streamSid;
     this.callSid = options.start.callSid;
     this.#mediaMessage = mediaMessages(this.streamSid);
+    this.#isAscii = isAscii(Buffer.from(this.streamSid));
     this.#lastMediaAt = options.clock.now();
     this.#socket.listen({
       message: (data) => this.#onMessage(data),
@@ -143,7 +150,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   }
 
   send(_itemId: string, audio: AudioData): void {
-    this.#sendText(this.#mediaMessage(audioBase64(audio)));
+    this.#sendText(this.#mediaMessage(audioBase64(audio)), this.#isAscii);
   }
 
   mark(name: string): void {
@@ -209,13 +216,13 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
     }
   }
 
-  #sendText(text: string): void {
+  #sendText(text: string, isAscii = false): void {
     if (this.#closed) return;
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       this.#close('backpressure');
       return;
     }
-    this.#socket.send(text);
+    this.#socket.send(text, isAscii);
   }
 
   #onMessage(data: string | Uint8Array): void {
@@ -277,7 +284,8 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
     const { frames, nextInMs } = this.#gaps.onTick(now);
     this.#emitSilence(frames);
     if (this.#closed) return;
-    this.#timer = this.#clock.setTimeout(() => this.#tick(), Math.min(nextInMs, deadlineInMs));
+    const inMs = Math.ceil(Math.min(nextInMs, deadlineInMs) / TICK_STEP_MS) * TICK_STEP_MS;
+    this.#timer = this.#clock.setTimeout(() => this.#tick(), inMs);
   }
 
   #emitSilence(frames: number): void {

@@ -76,14 +76,14 @@ export class ModelConnection {
   }
 
   /** Sends one message; ends the connection when too much waits already. */
-  send(text: string): void {
+  send(text: string, isAscii = false): void {
     if (this.#ended || !this.#open) return;
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       this.#end({ type: 'dead', why: 'backpressure' });
       this.#socket.terminate();
       return;
     }
-    this.#socket.send(text);
+    this.#socket.send(text, isAscii);
   }
 
   /** Ends it from our side. The server gets a moment to answer; nothing more is reported. */

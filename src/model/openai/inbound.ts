@@ -24,6 +24,8 @@ export type ConversationEvent = Exclude<
   { type: 'error' | 'session.created' | 'session.updated' }
 >;
 
+type AudioEvent = Extract<ServerEvent, { type: 'response.output_audio.delta' }>;
+
 /** What the reader may do besides emitting. */
 export interface InboundLink {
   cancel(responseId: string): void;
@@ -49,6 +51,7 @@ export class InboundReader {
   /** Of the last audio. */
   #itemId = '';
   #responseId = '';
+  #item: SpokenItem | null = null;
 
   constructor(
     events: Emitter<RealtimeModelEvents>,
@@ -148,19 +151,24 @@ export class InboundReader {
     }
   }
 
-  #onAudio(event: Extract<ServerEvent, { type: 'response.output_audio.delta' }>): void {
-    const { delta, content_index } = event;
+  #onAudio(event: AudioEvent): void {
+    const { delta } = event;
+    if (this.#item === null || event.item_id !== this.#itemId) this.#item = this.#itemOf(event);
+    this.#item.bytes += audioByteLength(delta);
+    if (event.response_id !== this.#responseId) this.#responseId = event.response_id;
     // One string for every delta of an item, whose hash is known wherever it is looked up.
-    const itemId = event.item_id === this.#itemId ? this.#itemId : event.item_id;
-    const responseId = event.response_id === this.#responseId ? this.#responseId : event.response_id;
-    this.#itemId = itemId;
-    this.#responseId = responseId;
-    const item = this.#spoken.get(itemId);
-    const bytes = audioByteLength(delta);
-    if (item) item.bytes += bytes;
-    else this.#spoken.set(itemId, { contentIndex: content_index ?? 0, bytes });
+    const [itemId, responseId] = [this.#itemId, this.#responseId];
     if (this.#responses.isCancelled(responseId)) return;
     this.#events.emit('outputAudio', { responseId, itemId, audio: delta });
+  }
+
+  #itemOf({ item_id: itemId, content_index: contentIndex }: AudioEvent): SpokenItem {
+    this.#itemId = itemId;
+    const known = this.#spoken.get(itemId);
+    if (known) return known;
+    const item = { contentIndex: contentIndex ?? 0, bytes: 0 };
+    this.#spoken.set(itemId, item);
+    return item;
   }
 
   #emitWords(at: { response_id: string; item_id: string }, text: string, final: boolean): void {

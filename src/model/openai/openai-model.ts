@@ -28,6 +28,8 @@ import type {
   ResponseRequest,
 } from '../contract.ts';
 import * as client from './client-events.ts';
+// By its own name, not as a property of its module: it is called fifty times a second and call.
+import { audioAppend } from './client-events.ts';
 import { type ConnectionEnd, ModelConnection } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import {
@@ -151,7 +153,7 @@ export class OpenAiModel extends Emitter<RealtimeModelEvents> implements Realtim
   }
 
   appendAudio(audio: AudioData): void {
-    if (this.#state.at === 'ready') this.#send(client.audioAppend(audioBase64(audio)));
+    if (this.#state.at === 'ready') this.#connection?.send(audioAppend(audioBase64(audio)), true);
     else this.#held?.audio.push(audio);
   }
 

@@ -34,7 +34,8 @@ export interface ModelSocketSink {
 export interface ModelSocket {
   /** Bytes accepted by `send` and not yet handed to the network. */
   readonly bufferedAmount: number;
-  send(text: string): void;
+  /** @param isAscii - known to be: it need not be looked through */
+  send(text: string, isAscii?: boolean): void;
   ping(): void;
   /** Starts the closing handshake. */
   close(code: number): void;
@@ -45,46 +46,58 @@ export interface ModelSocket {
 /** Starts a connection. The sink is called later, never from inside this function. */
 export type OpenModelSocket = (request: ModelSocketRequest, sink: ModelSocketSink) => ModelSocket;
 
+export const openWebSocket: OpenModelSocket = (request, sink) => new WebSocketOfModel(request, sink);
+
 /** A real WebSocket. Redirects are not followed: the key goes to the host that was named, and nowhere else. */
-export const openWebSocket: OpenModelSocket = ({ url, headers }, sink) => {
-  const socket = new WebSocket(url, {
-    headers,
-    perMessageDeflate: false,
-    maxPayload: MAX_MESSAGE_BYTES,
-    followRedirects: false,
-  });
-  let writer: TextFrameWriter | null = null;
-  socket.on('upgrade', (response) => {
-    writer = new TextFrameWriter(response.socket, true);
-    socket.once('open', () => readTextFrames(socket, response.socket, false, (text) => sink.message(text)));
-  });
-  socket.on('open', () => sink.opened());
-  socket.on('unexpected-response', (request, response) => {
-    sink.refused(response.statusCode ?? 0);
-    request.destroy();
-  });
-  socket.on('message', (data, isBinary) => sink.message(isBinary ? toBytes(data) : data.toString()));
-  socket.on('ping', () => sink.alive());
-  socket.on('pong', () => sink.alive());
-  socket.on('error', (error) => sink.failed(error));
-  socket.on('close', (code) => sink.closed(code));
-  return {
-    get bufferedAmount() {
-      return socket.bufferedAmount + (writer?.pendingBytes ?? 0);
-    },
-    send: (text) => {
-      if (socket.readyState === WebSocket.OPEN) writer?.send(text);
-    },
-    ping: () => {
-      if (socket.readyState === WebSocket.OPEN) socket.ping();
-    },
-    close: (code) => {
-      writer?.flush();
-      socket.close(code);
-    },
-    terminate: () => socket.terminate(),
-  };
-};
+class WebSocketOfModel implements ModelSocket {
+  readonly #socket: WebSocket;
+  #writer: TextFrameWriter | null = null;
+
+  constructor({ url, headers }: ModelSocketRequest, sink: ModelSocketSink) {
+    const socket = new WebSocket(url, {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+      followRedirects: false,
+    });
+    this.#socket = socket;
+    socket.on('upgrade', (response) => {
+      this.#writer = new TextFrameWriter(response.socket, true);
+      socket.once('open', () => readTextFrames(socket, response.socket, false, (text) => sink.message(text)));
+    });
+    socket.on('open', () => sink.opened());
+    socket.on('unexpected-response', (request, response) => {
+      sink.refused(response.statusCode ?? 0);
+      request.destroy();
+    });
+    socket.on('message', (data, isBinary) => sink.message(isBinary ? toBytes(data) : data.toString()));
+    socket.on('ping', () => sink.alive());
+    socket.on('pong', () => sink.alive());
+    socket.on('error', (error) => sink.failed(error));
+    socket.on('close', (code) => sink.closed(code));
+  }
+
+  get bufferedAmount(): number {
+    return this.#socket.bufferedAmount + (this.#writer?.pendingBytes ?? 0);
+  }
+
+  send(text: string, isAscii = false): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#writer?.send(text, isAscii);
+  }
+
+  ping(): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping();
+  }
+
+  close(code: number): void {
+    this.#writer?.flush();
+    this.#socket.close(code);
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+}
 
 function toBytes(data: WebSocket.RawData): Uint8Array {
   if (Array.isArray(data)) return Buffer.concat(data);
