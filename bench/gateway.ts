@@ -11,11 +11,18 @@ import { join } from 'node:path';
 import { start, stop } from './lib/child.ts';
 
 /** As the package's `start` script has it: what frames leave behind dies young, in a nursery of one size from the start. */
-export const START_FLAGS = ['--v8-pool-size=1', '--min-semi-space-size=16', '--max-semi-space-size=16'];
+export const START_FLAGS = [
+  '--v8-pool-size=1',
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=60',
+];
 
 export interface RunningGateway {
   readonly child: ChildProcess;
   readonly url: string;
+  /** As it shows it once, at the first start in its home folder. */
+  readonly operatorToken: string;
   /** From the start of the process to the line that says it listens. */
   readonly startMs: number;
   /** Memory that the system counts for it now, in bytes (`VmRSS` of `/proc`). */
@@ -63,6 +70,7 @@ export async function startGateway(
   return {
     child,
     url,
+    operatorToken: /shown this once[^\n]*\n\s+(\S+)\n/.exec(printed)?.[1] ?? '',
     startMs: performance.now() - startedAt,
     residentBytes: () => residentBytes(child.pid ?? 0),
     stop: async () => {

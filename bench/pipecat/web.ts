@@ -6,10 +6,7 @@
  * @module
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { start, stop } from '../lib/child.ts';
+import { startGateway } from '../gateway.ts';
 import { OURS_CONFIG } from '../relay/contestants.ts';
 import { startPipecat } from './contestant.ts';
 import { installPipecat } from './install.ts';
@@ -18,50 +15,23 @@ import type { PageTarget } from './pages.ts';
 
 const CALLERS = 'bench/pipecat/pages.ts';
 const WARM_MS = 3000;
-/** As `npm start` runs Node. */
-const START_FLAGS = ['--max-semi-space-size=16'];
 
 const ours: Measured<PageTarget> = {
   id: 'ours',
   name: 'nanobot-channel-realtime',
   async start(modelUrl) {
-    const home = mkdtempSync(join(tmpdir(), 'bench-'));
-    mkdirSync(join(home, 'workspace'));
-    const realtime = {
-      ...OURS_CONFIG,
-      carriers: {},
-      logLevel: 'error',
-      page: { maxCallsPerAddress: 2000 },
-      webrtc: { bindAddress: '127.0.0.1' },
-      model: { provider: 'openai', baseUrl: modelUrl },
-    };
-    const config = join(home, 'config.json');
-    writeFileSync(config, JSON.stringify({ channels: { realtime } }));
-    let printed = '';
-    let listening = (_target: PageTarget) => {};
-    const child = start('src/cli/main.ts', {
-      args: ['start', '--config', config],
-      env: { HOME: home, OPENAI_API_KEY: 'bench' },
-      execArgv: START_FLAGS,
-      onOutput: (text) => {
-        printed += text;
-        const gateway = /Listening\s+(https?:\S+)/.exec(printed)?.[1];
-        const token = /shown this once[^\n]*\n\s+(\S+)\n/.exec(printed)?.[1];
-        if (gateway && token) listening({ gateway, token });
+    const gateway = await startGateway(
+      {
+        ...OURS_CONFIG,
+        carriers: {},
+        page: { maxCallsPerAddress: 2000 },
+        webrtc: { bindAddress: '127.0.0.1' },
+        model: { provider: 'openai', baseUrl: modelUrl },
       },
-    });
-    const target = await new Promise<PageTarget>((resolve, reject) => {
-      listening = resolve;
-      child.on('exit', () => reject(new Error(`The gateway did not start:\n${printed}`)));
-    });
-    return {
-      child,
-      target,
-      stop: async () => {
-        await stop(child);
-        rmSync(home, { recursive: true, force: true });
-      },
-    };
+      { env: { OPENAI_API_KEY: 'bench' }, probed: true },
+    );
+    const { child, url, operatorToken: token } = gateway;
+    return { child, target: { gateway: url, token }, stop: gateway.stop };
   },
 };
 
