@@ -53,6 +53,13 @@ describe('text frames', () => {
     expect(read(textFrame(text, true)).text).toBe(text);
   });
 
+  it.each([0, 125, 126, 70_000])('of %i bytes known to be ASCII are no different', (length) => {
+    const text = 'a'.repeat(length);
+
+    expect(textFrame(text, false, true)).toEqual(textFrame(text, false));
+    expect(read(textFrame(text, true, true)).text).toBe(text);
+  });
+
   it('of a client have a key of their own each', () => {
     const keys = new Set(
       Array.from({ length: 5000 }, () => textFrame('x', true).subarray(2, 6).toString('hex')),

@@ -76,8 +76,10 @@ export function memoryLink(): { link: CarrierLink; socket: TextSocket } {
     listen: (sink) => {
       server = sink;
     },
-    send: (text) => {
+    send: (text, isAscii = false) => {
       if (closed || closing) return;
+      // The real one would write half of it.
+      if (isAscii && Buffer.byteLength(text) !== text.length) throw new Error('It is not ASCII.');
       backlog.push(text);
       backlogBytes += text.length;
       if (!paused) queueMicrotask(drain);

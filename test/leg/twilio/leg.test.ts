@@ -7,10 +7,10 @@ import { CALL_SID, frame, MemorySocket, mediaMessage, STREAM_SID, startMessage }
 const SILENCE = frame(0xff);
 const SPEECH = frame(0x7f);
 
-function setUp(noMediaTimeoutMs?: number) {
+function setUp(noMediaTimeoutMs?: number, streamSid = STREAM_SID) {
   const clock = new FakeClock();
   const socket = new MemorySocket();
-  const start = { streamSid: STREAM_SID, accountSid: 'AC1', callSid: CALL_SID, customParameters: {} };
+  const start = { streamSid, accountSid: 'AC1', callSid: CALL_SID, customParameters: {} };
   const leg = new TwilioLeg({
     socket,
     start,
@@ -58,6 +58,12 @@ describe('a Twilio leg', () => {
       { event: 'media', streamSid: STREAM_SID, media: { payload: SPEECH } },
       { event: 'clear', streamSid: STREAM_SID },
     ]);
+  });
+
+  it('sends whole messages of a stream whose id is not of ASCII', () => {
+    const { socket, leg } = setUp(undefined, 'MZ-größe');
+    leg.send('item', SPEECH);
+    expect(socket.messages).toEqual([{ event: 'media', streamSid: 'MZ-größe', media: { payload: SPEECH } }]);
   });
 
   it('gives marks back under the name they were asked for', () => {

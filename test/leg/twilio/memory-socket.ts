@@ -11,7 +11,9 @@ export class MemorySocket implements TextSocket {
     this.sink = sink;
   }
 
-  send(text: string): void {
+  send(text: string, isAscii = false): void {
+    // The real one would write half of it.
+    if (isAscii && Buffer.byteLength(text) !== text.length) throw new Error('It is not ASCII.');
     this.sent.push(text);
   }
 
