@@ -164,7 +164,11 @@ export class FakeModel {
     });
     return {
       bufferedAmount: 0,
-      send: (text) => hop(() => session?.receive(text)),
+      send: (text, isAscii = false) => {
+        // The real one would write half of it.
+        if (isAscii && Buffer.byteLength(text) !== text.length) throw new Error('It is not ASCII.');
+        hop(() => session?.receive(text));
+      },
       ping: () => hop(() => over || hop(() => sink.alive())),
       close: (code) => hop(() => end(code)),
       terminate: () => end(1006),
