@@ -11,12 +11,7 @@ import { join } from 'node:path';
 import { start, stop } from './lib/child.ts';
 
 /** As the package's `start` script has it: what frames leave behind dies young, in a nursery of one size from the start. */
-export const START_FLAGS = [
-  '--v8-pool-size=1',
-  '--min-semi-space-size=16',
-  '--max-semi-space-size=16',
-  '--heap-growing-percent=60',
-];
+export const START_FLAGS = ['--v8-pool-size=1', '--min-semi-space-size=16', '--max-semi-space-size=16'];
 
 export interface RunningGateway {
   readonly child: ChildProcess;
