@@ -9,10 +9,10 @@
  * @module
  */
 
+import { OutstandingMarks } from './outstanding-marks.ts';
+
 /** Items in flight at once; the oldest is settled by force beyond it. */
 export const MAX_LEDGER_ITEMS = 256;
-/** Marks sent and not yet returned; no more are asked for beyond it. */
-export const MAX_OUTSTANDING_MARKS = 64;
 /** A mark overdue by this much is proof that the leg does not return marks: from then on the clock decides. */
 export const MARK_GRACE_MS = 5000;
 
@@ -56,13 +56,6 @@ interface Run {
   end: number;
 }
 
-interface Mark {
-  readonly name: string;
-  readonly position: number;
-  /** When the clock expects it to come back. */
-  readonly dueAt: number;
-}
-
 const NOTHING: readonly ItemHearing[] = [];
 
 export class PlaybackLedger {
@@ -71,14 +64,13 @@ export class PlaybackLedger {
   /** Whether one of them is complete: only then can there be one that is over. */
   #hasComplete = false;
   #runs: Run[] = [];
-  #marks: Mark[] = [];
+  readonly #marks = new OutstandingMarks();
   #marksTrusted = true;
   /** Stream position, in ms, of the end of all that was sent. */
   #sentTotal = 0;
   /** At `#anchorAt` the playhead stood at `#anchorPosition` and was moving. */
   #anchorPosition = 0;
   #anchorAt = 0;
-  #markCount = 0;
 
   /** @param options.marks - whether the leg returns marks (`capabilities.marks === 'echo'`) */
   constructor(options: { marks: boolean }) {
@@ -90,7 +82,7 @@ export class PlaybackLedger {
   }
 
   get outstandingMarks(): number {
-    return this.#marks.length;
+    return this.#marks.count;
   }
 
   /** The model generated (or our synthesiser made) `durationMs` more of an item. Returns items settled by force. */
@@ -149,38 +141,30 @@ export class PlaybackLedger {
 
   /** Reserves a mark at the end of what was sent; `null` when marks are of no use or too many are out. */
   mark(now: number): string | null {
-    if (!this.#useMarks || !this.#marksTrusted || this.#marks.length >= MAX_OUTSTANDING_MARKS) return null;
-    const name = `m${++this.#markCount}`;
-    this.#marks.push({
-      name,
-      position: this.#sentTotal,
-      dueAt: Math.max(now, this.#anchorAt + (this.#sentTotal - this.#anchorPosition)),
-    });
-    return name;
+    if (!this.#useMarks || !this.#marksTrusted) return null;
+    const dueAt = this.#anchorAt + (this.#sentTotal - this.#anchorPosition);
+    return this.#marks.add(this.#sentTotal, Math.max(now, dueAt));
   }
 
   /** The leg says that everything before this mark was heard. A mark we do not know does nothing. */
   markPlayed(name: string, now: number): void {
-    const index = this.#marks.findIndex((mark) => mark.name === name);
-    const mark = this.#marks[index];
-    if (!mark) return;
-    this.#marks.splice(0, index + 1);
-    this.#anchorPosition = mark.position;
+    const position = this.#marks.take(name);
+    if (position === null) return;
+    this.#anchorPosition = position;
     this.#anchorAt = now;
   }
 
   /** Stream position that was heard, in ms. */
   heardPosition(now: number): number {
     const byClock = Math.min(this.#sentTotal, this.#anchorPosition + Math.max(0, now - this.#anchorAt));
-    const next = this.#marks[0];
-    if (!next) return byClock;
-    if (now > next.dueAt + MARK_GRACE_MS) {
+    if (this.#marks.count === 0) return byClock;
+    if (now > this.#marks.nextDueAt + MARK_GRACE_MS) {
       this.#marksTrusted = false;
-      this.#marks = [];
+      this.#marks.clear();
       return byClock;
     }
     // A mark that has not come back was not reached, whatever the clock says.
-    return Math.min(byClock, next.position);
+    return Math.min(byClock, this.#marks.nextPosition);
   }
 
   /** Whether everything that was received has been sent and heard. */
@@ -270,7 +254,7 @@ export class PlaybackLedger {
   }
 
   #restart(position: number, now: number): void {
-    this.#marks = [];
+    this.#marks.clear();
     this.#sentTotal = position;
     this.#anchorPosition = position;
     this.#anchorAt = now;

@@ -2,7 +2,8 @@
 // next response waited for ever until all were back.
 
 import { describe, expect, it } from 'vitest';
-import { MAX_OUTSTANDING_MARKS, PlaybackLedger } from '../../src/call/playback.ts';
+import { MAX_OUTSTANDING_MARKS } from '../../src/call/outstanding-marks.ts';
+import { PlaybackLedger } from '../../src/call/playback.ts';
 import { call, say } from '../../src/testing/index.ts';
 import { callerSays, hangUp, heardMs, placeCall, withoutMarks } from './line.ts';
 

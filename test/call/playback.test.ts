@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  MARK_GRACE_MS,
-  MAX_LEDGER_ITEMS,
-  MAX_OUTSTANDING_MARKS,
-  PlaybackLedger,
-} from '../../src/call/playback.ts';
+import { MAX_OUTSTANDING_MARKS } from '../../src/call/outstanding-marks.ts';
+import { MARK_GRACE_MS, MAX_LEDGER_ITEMS, PlaybackLedger } from '../../src/call/playback.ts';
 
 const item = (itemId: string) => ({ itemId, source: 'model', responseId: 'r' }) as const;
 

@@ -5,8 +5,15 @@
  */
 
 import { isAscii } from 'node:buffer';
-import { type AudioData, audioBase64, audioDurationMs, bytesPerMs, PCMU_8K } from '../../audio/index.ts';
-import type { Clock, ClockTimer } from '../../clock.ts';
+import {
+  type AudioData,
+  audioBase64,
+  audioDurationMs,
+  bytesPerMs,
+  frameTicker,
+  PCMU_8K,
+} from '../../audio/index.ts';
+import type { Clock } from '../../clock.ts';
 import { Emitter } from '../../emitter.ts';
 import { isVoiceError, VoiceError } from '../../errors.ts';
 import type { CallLeg, CallLegEvents, LegCapabilities, LegCloseReason, ShowEvent } from '../contract.ts';
@@ -73,9 +80,6 @@ export interface TwilioControl {
   playDigits(digits: string): Promise<void>;
 }
 
-/** Timers are for multiples of this: Node keeps a list for each length, and sorts the lists. */
-const TICK_STEP_MS = 20;
-
 /** 20 ms of µ-law silence (0xFF), as it travels. */
 const SILENCE = Buffer.alloc(SILENCE_FRAME_MS * bytesPerMs(PCMU_8K), 0xff).toString('base64');
 
@@ -119,7 +123,8 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   /** Counts clears. It is part of a mark's name on the wire, so that a mark that `clear` sent back is known. */
   #generation = 0;
   #lastMediaAt: number;
-  #timer: ClockTimer | null = null;
+  /** When to look whether frames are missing. */
+  #lookAt: number;
   #closed = false;
   #control: TwilioControl | null;
   /** What the end of the stream means while Twilio does something of ours that ends it. */
@@ -137,11 +142,12 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
     this.#mediaMessage = mediaMessages(this.streamSid);
     this.#isAscii = isAscii(Buffer.from(this.streamSid));
     this.#lastMediaAt = options.clock.now();
+    this.#lookAt = this.#lastMediaAt;
     this.#socket.listen({
       message: (data) => this.#onMessage(data),
       closed: () => this.#close(this.#handedOver ?? 'connection_lost'),
     });
-    this.#tick();
+    frameTicker(this.#clock).add(this.#tick);
   }
 
   /** When the last frame of Twilio's came, in `clock.now()` time; silence that we put in does not count. */
@@ -273,20 +279,18 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
     this.emit('played', wireName.slice(colon + 1));
   }
 
-  /** One timer a leg, re-armed only when it fires. */
-  #tick(): void {
-    const now = this.#clock.now();
+  /** Every 20 ms, from the timer of all legs and calls: one of its own would be a new one three times a second. */
+  readonly #tick = (now: number): void => {
+    if (now < this.#lookAt) return;
     const deadlineInMs = this.#lastMediaAt + this.#noMediaTimeoutMs - now;
     if (deadlineInMs <= 0) {
       this.#close('no_media');
       return;
     }
     const { frames, nextInMs } = this.#gaps.onTick(now);
+    this.#lookAt = now + Math.min(nextInMs, deadlineInMs);
     this.#emitSilence(frames);
-    if (this.#closed) return;
-    const inMs = Math.ceil(Math.min(nextInMs, deadlineInMs) / TICK_STEP_MS) * TICK_STEP_MS;
-    this.#timer = this.#clock.setTimeout(() => this.#tick(), inMs);
-  }
+  };
 
   #emitSilence(frames: number): void {
     for (let sent = 0; sent < frames && !this.#closed; sent += 1) this.emit('audio', SILENCE);
@@ -295,8 +299,7 @@ export class TwilioLeg extends Emitter<CallLegEvents> implements CallLeg {
   #close(reason: LegCloseReason): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#timer?.clear();
-    this.#timer = null;
+    frameTicker(this.#clock).remove(this.#tick);
     this.#socket.listen(null);
     this.#socket.close(CLOSE_CODE[reason]);
     this.emit('closed', reason);
