@@ -56,7 +56,7 @@ export class ApprovalGate implements ToolGate {
 
   concerns(name: string): boolean {
     const { policy, off } = this.#options;
-    return staticRung({ policy: policy(), tool: name, off })?.verdict !== 'allow';
+    return staticRung(policy(), name, off)?.verdict !== 'allow';
   }
 
   async check(call: GatedCall): Promise<GateVerdict> {
@@ -78,7 +78,7 @@ export class ApprovalGate implements ToolGate {
     const { policy: current, off, approvals, live } = this.#options;
     const policy = current();
     const tool = call.name;
-    const settled = staticRung({ policy, tool, off });
+    const settled = staticRung(policy, tool, off);
     if (settled) return settled.verdict === 'allow' ? RUN : answer(deniedByPolicyResult(tool));
 
     const args = argumentsObject(call.args);

@@ -36,23 +36,25 @@ export interface LadderVerdict {
   readonly verdict: 'allow' | 'deny' | 'inline' | 'deferred';
 }
 
+/** One of each for all calls: most tools are not designated, and the gate is in front of every call. */
+const OFF: LadderVerdict = { rung: 'off', verdict: 'allow' };
+const DENY: LadderVerdict = { rung: 'deny', verdict: 'deny' };
+const NOT_DESIGNATED: LadderVerdict = { rung: 'not_designated', verdict: 'allow' };
+const APPROVALS_OFF: LadderVerdict = { rung: 'approvals_off', verdict: 'allow' };
+
 /** The rungs that need nothing but the policy; `null` when the call waits for more to be known. */
-export function staticRung({
-  policy,
-  tool,
-  off,
-}: Pick<LadderFacts, 'policy' | 'tool' | 'off'>): LadderVerdict | null {
-  if (!policy.enabled) return { rung: 'off', verdict: 'allow' };
-  if (policy.isDenied(tool)) return { rung: 'deny', verdict: 'deny' };
-  if (!policy.isDesignated(tool)) return { rung: 'not_designated', verdict: 'allow' };
-  if (off) return { rung: 'approvals_off', verdict: 'allow' };
+export function staticRung(policy: Policy, tool: string, off: boolean): LadderVerdict | null {
+  if (!policy.enabled) return OFF;
+  if (policy.isDenied(tool)) return DENY;
+  if (!policy.isDesignated(tool)) return NOT_DESIGNATED;
+  if (off) return APPROVALS_OFF;
   return null;
 }
 
 export function climb(facts: LadderFacts): LadderVerdict {
-  const settled = staticRung(facts);
-  if (settled) return settled;
   const { policy, tool } = facts;
+  const settled = staticRung(policy, tool, facts.off);
+  if (settled) return settled;
   if (facts.hasToken) return { rung: 'token', verdict: 'allow' };
   if (facts.grant !== null) return { rung: 'grant', verdict: 'allow' };
   if (!facts.canAskInline) return { rung: 'unattended', verdict: 'deferred' };

@@ -31,6 +31,6 @@ export class LateGate implements ToolGate {
   }
 
   #rung(tool: string) {
-    return staticRung({ policy: this.#keeper.current, tool, off: this.#off });
+    return staticRung(this.#keeper.current, tool, this.#off);
   }
 }
