@@ -4,19 +4,43 @@ import { join } from 'node:path';
 import { encodeG711 } from '../../src/audio/index.ts';
 import { realClock } from '../../src/clock.ts';
 import { type FullStore, type OutboxRow, openStore } from '../../src/store/index.ts';
-import { call, FakeMessaging, FakeModel, FakePhoneCall, tone } from '../../src/testing/index.ts';
+import {
+  call,
+  type FakeCarrier,
+  FakeMessaging,
+  FakeModel,
+  FakePhoneCall,
+  tone,
+} from '../../src/testing/index.ts';
 import { slotOfSecret } from '../../src/worker-slot.ts';
 import { offerOf } from '../server/rig.ts';
 import { GatewayProcess, TestHome } from './gateway-process.ts';
 import { childrenOf } from './worker-processes.ts';
 
-const PUBLIC = 'https://voice.example.com';
-const AUTH_TOKEN = 'messaging-token';
+export const PUBLIC = 'https://voice.example.com';
+export const AUTH_TOKEN = 'messaging-token';
 const DATABASE = '.nanobot/realtime/realtime.db';
-const CALLER = '+15550100';
+export const CALLER = '+15550100';
 
 /** What they ask for. */
 export const PLAN = 'The plan: paint the fence on Saturday.';
+
+/** Somebody whose number is attested calls, and says something. */
+export async function callAndSpeak(url: string): Promise<{ phone: FakePhoneCall; stream: FakeCarrier }> {
+  const phone = FakePhoneCall.dial(
+    {
+      webhookUrl: `${url}/twilio/voice`,
+      publicUrl: PUBLIC,
+      authToken: AUTH_TOKEN,
+      from: CALLER,
+      params: { StirVerstat: 'TN-Validation-Passed-A' },
+    },
+    { clock: realClock },
+  );
+  const stream = await phone.whenStream(1);
+  void stream.speak(encodeG711(tone(1000, 300, 8000, 0.5).samples, 'pcmu'));
+  return { phone, stream };
+}
 
 export class CallerOfFiles {
   readonly carrier: FakeMessaging;
@@ -61,18 +85,7 @@ export class CallerOfFiles {
    * @returns the process of the worker that has the call
    */
   async ask(): Promise<number> {
-    const phone = FakePhoneCall.dial(
-      {
-        webhookUrl: `${this.#url}/twilio/voice`,
-        publicUrl: PUBLIC,
-        authToken: AUTH_TOKEN,
-        from: CALLER,
-        params: { StirVerstat: 'TN-Validation-Passed-A' },
-      },
-      { clock: realClock },
-    );
-    const stream = await phone.whenStream(1);
-    void stream.speak(encodeG711(tone(1000, 300, 8000, 0.5).samples, 'pcmu'));
+    const { phone } = await callAndSpeak(this.#url);
     const slot = slotOfSecret(offerOf(phone.document).token, 43);
     return this.workers[slot ?? 0] ?? 0;
   }

@@ -7,15 +7,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeG711 } from '../../src/audio/index.ts';
-import { realClock } from '../../src/clock.ts';
-import { call, FakeMessaging, FakeModel, FakePhoneCall, say, tone } from '../../src/testing/index.ts';
+import { call, FakeMessaging, FakeModel, say } from '../../src/testing/index.ts';
+import { AUTH_TOKEN, CALLER, callAndSpeak, PUBLIC } from './caller-of-files.ts';
 import { GatewayProcess, TestHome } from './gateway-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PUBLIC = 'https://voice.example.com';
-const AUTH_TOKEN = 'messaging-token';
-const CALLER = '+15550100';
 const TEXT = 'The plan: paint the fence on Saturday.';
 
 describe('a file that a caller asked for, and somebody had to approve', { timeout: 60_000 }, () => {
@@ -54,18 +50,7 @@ describe('a file that a caller asked for, and somebody had to approve', { timeou
     url = await gateway.listening();
     token = /shown this once[^\n]*\n\s+(\S+)/.exec(gateway.stdout)?.[1] ?? '';
 
-    const phone = FakePhoneCall.dial(
-      {
-        webhookUrl: `${url}/twilio/voice`,
-        publicUrl: PUBLIC,
-        authToken: AUTH_TOKEN,
-        from: CALLER,
-        params: { StirVerstat: 'TN-Validation-Passed-A' },
-      },
-      { clock: realClock },
-    );
-    const stream = await phone.whenStream(1);
-    void stream.speak(encodeG711(tone(1000, 300, 8000, 0.5).samples, 'pcmu'));
+    const { phone, stream } = await callAndSpeak(url);
     await stream.whenAgentIdle(300);
     phone.hangup();
     await phone.ended;
